@@ -1,0 +1,29 @@
+/** The write side: the controller's executor opens and drops shards, each shard's reflector writes into it. */
+import type { GroupResource, GroupVersionResource } from '../kube/group-version.ts'
+import type { ClusterName } from '../kube/names.ts'
+import type { ReflectorStore } from '../informer/reflector-store.ts'
+
+export interface ShardSpec {
+  readonly cluster: ClusterName
+  readonly clusterUid: string
+  readonly gvr: GroupVersionResource
+  readonly kind: string
+  readonly namespaced: boolean
+  /** Only objects of these namespaces are kept; undefined: all. */
+  readonly namespaces?: ReadonlySet<string>
+}
+
+export interface ShardWriter extends ReflectorStore {
+  /** Narrows at once (objects outside become DELETED events); what a wider scope brings comes with the next replace. */
+  setNamespaces(namespaces: ReadonlySet<string> | undefined): void
+  /** Removes the shard; watchers whose map names its cluster get EXPIRED. */
+  drop(): void
+}
+
+export interface CacheWriter {
+  /** Declares a resource as registered, so that it answers (empty) before and without any shard. */
+  register(gvr: GroupVersionResource, kind: string, namespaced: boolean): void
+  /** Nobody registers it any more; its shards are dropped. */
+  unregister(groupResource: GroupResource): void
+  openShard(spec: ShardSpec): ShardWriter
+}

@@ -1,0 +1,58 @@
+/**
+ * A member cluster as the rest of the program sees it: facts that selectors match on, and a client that reaches its API.
+ */
+import type { ClusterName } from '../kube/names.ts'
+
+/** What is known of a cluster without asking it. Replaced as a whole when anything changes. */
+export interface ClusterFacts {
+  readonly name: ClusterName
+  /** Two clusters of one name and different UIDs are different clusters. */
+  readonly uid: string
+  readonly labels: Readonly<Record<string, string>>
+  readonly provider: string
+  readonly region: string
+  readonly zones: readonly string[]
+  /** As the control plane says it; a kubeconfig member is always taken to be ready. Never stops the reflectors. */
+  readonly ready: boolean
+  /** Why there is no way to reach it (no endpoint, no Secret, …); undefined where there is one. */
+  readonly unreachable?: string
+}
+
+export interface MemberRequest {
+  readonly method: string
+  /** Native path and query, e.g. `/api/v1/pods?limit=500`; sent byte for byte. */
+  readonly path: string
+  readonly headers?: Readonly<Record<string, string | string[]>>
+  readonly body?: Uint8Array | string
+  readonly signal: AbortSignal
+  /** Longest wait for the answer's head; default 30 000. A body may take as long as bytes keep coming (`idleMs`). */
+  readonly headersTimeoutMs?: number
+  /** Longest silence inside a body; default 30 000; 0 switches it off. Breaks with code `timeout`. */
+  readonly idleMs?: number
+}
+
+export interface MemberResponse {
+  readonly status: number
+  /** Names in lower case. */
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>
+  /** Decoded (gunzipped) chunks. Reading to the end or breaking out of the loop releases the connection. */
+  readonly body: AsyncIterable<Uint8Array>
+  /** The whole body, at most `limit` bytes (default 64 MiB); more is a `MemberError` of code `tooLarge`. */
+  bytes(limit?: number): Promise<Buffer>
+}
+
+/**
+ * Speaks HTTP to one member with the service's own credentials, QPS and burst limited. Resolves for every HTTP status;
+ * rejects with `MemberError` where no answer came. Half-open connections end by `idleMs`.
+ */
+export interface MemberClient {
+  request(request: MemberRequest): Promise<MemberResponse>
+  close(): Promise<void>
+}
+
+export interface Member {
+  readonly facts: ClusterFacts
+  readonly client: MemberClient
+  /** Aborts when the cluster leaves or is replaced, with the reason. */
+  readonly signal: AbortSignal
+}
