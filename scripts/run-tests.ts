@@ -1,0 +1,88 @@
+/**
+ * Runs one tier of tests: `node scripts/run-tests.ts unit|integration|e2e|nightly [file…]`.
+ * Each file runs in its own process; one that leaves a socket or a timer behind fails (test/support/leak-check.ts).
+ * With FLEETSEARCH_TEST_COUNTS set, appends a JSON line of counts to that file, so that CI can add the tiers up.
+ */
+import { spawn } from 'node:child_process'
+import { appendFileSync, globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+
+interface Tier {
+  readonly include: string
+  readonly exclude: readonly string[]
+  /** Files at once; real servers do not share two cores well. */
+  readonly concurrency: number
+  readonly timeoutMs: number
+}
+
+const TIERS: Readonly<Record<string, Tier>> = {
+  unit: {
+    include: 'test/**/*.test.ts',
+    exclude: ['test/integration/', 'test/e2e/', 'test/nightly/'],
+    concurrency: 2,
+    timeoutMs: 120_000,
+  },
+  integration: { include: 'test/integration/**/*.test.ts', exclude: [], concurrency: 1, timeoutMs: 600_000 },
+  e2e: { include: 'test/e2e/**/*.test.ts', exclude: [], concurrency: 1, timeoutMs: 900_000 },
+  nightly: { include: 'test/nightly/**/*.test.ts', exclude: [], concurrency: 1, timeoutMs: 3_600_000 },
+}
+
+async function main(tierName: string, files: readonly string[]): Promise<number> {
+  const tier = TIERS[tierName]
+  if (tier === undefined) {
+    process.stderr.write(`unknown tier ${tierName}; one of ${Object.keys(TIERS).join(', ')}\n`)
+    return 2
+  }
+  const selected = files.length > 0 ? files : filesOf(tier)
+  if (selected.length === 0) {
+    process.stderr.write(`no test files in tier ${tierName}\n`)
+    return 1
+  }
+  const folder = mkdtempSync(path.join(tmpdir(), 'fleetsearch-tests-'))
+  const counts = path.join(folder, 'counts.json')
+  try {
+    const code = await run(tier, selected, counts)
+    report(tierName, counts)
+    return code
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+function filesOf(tier: Tier): string[] {
+  return globSync(tier.include)
+    .filter((file) => !tier.exclude.some((prefix) => file.startsWith(prefix)))
+    .sort()
+}
+
+function run(tier: Tier, files: readonly string[], counts: string): Promise<number> {
+  const args = [
+    '--test',
+    '--import=./test/support/leak-check.ts',
+    `--test-concurrency=${tier.concurrency}`,
+    `--test-timeout=${tier.timeoutMs}`,
+    '--test-reporter=spec',
+    '--test-reporter-destination=stdout',
+    '--test-reporter=./scripts/count-reporter.ts',
+    `--test-reporter-destination=${counts}`,
+    ...files,
+  ]
+  const child = spawn(process.execPath, args, { stdio: 'inherit' })
+  return new Promise((resolve, reject) => {
+    child.on('error', reject)
+    child.on('exit', (code) => {
+      resolve(code ?? 1)
+    })
+  })
+}
+
+function report(tierName: string, counts: string): void {
+  const line = readFileSync(counts, 'utf8').trim()
+  const target = process.env['FLEETSEARCH_TEST_COUNTS']
+  if (target !== undefined) appendFileSync(target, `${line}\n`)
+  const { passed, failed, skipped } = JSON.parse(line) as { passed: number; failed: number; skipped: number }
+  process.stdout.write(`${tierName}: ${passed} passed, ${failed} failed, ${skipped} skipped\n`)
+}
+
+process.exitCode = await main(process.argv[2] ?? 'unit', process.argv.slice(3))
