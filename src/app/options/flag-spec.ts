@@ -1,0 +1,19 @@
+/** A command-line flag as data. */
+export type FlagType = 'bool' | 'int' | 'float' | 'duration' | 'string' | 'strings'
+
+export type FlagGroup =
+  'fleet' | 'serving' | 'authentication' | 'authorization' | 'storage' | 'audit' | 'logging' | 'server' | 'local'
+
+export interface FlagSpec {
+  readonly name: string
+  readonly short?: string
+  readonly group: FlagGroup
+  /** How a value is checked. Durations are Go's (`1m30s`); `strings` may be repeated and hold commas as separators. */
+  readonly type: FlagType
+  readonly default?: string
+  /** What it does here; undefined: accepted with a warning and without effect. */
+  readonly honoured?: string
+}
+
+/** Values by flag name; only flags that were given or have a default. Lists are split. */
+export type FlagValues = ReadonlyMap<string, string | readonly string[]>

@@ -1,0 +1,110 @@
+/** Flags of our own, by command. */
+import type { FlagSpec } from './flag-spec.ts'
+
+const LOG_LEVEL: FlagSpec = {
+  name: 'log-level',
+  group: 'local',
+  type: 'string',
+  default: 'info',
+  honoured: 'silent, error, warn, info or debug.',
+}
+
+const STALE_CLUSTERS: FlagSpec = {
+  name: 'stale-clusters',
+  group: 'local',
+  type: 'string',
+  default: 'keep',
+  honoured:
+    'keep: objects of a cluster that is not Ready stay in the answers, marked stale; drop: they leave, as in karmada-search.',
+}
+
+const SYNC_TIMEOUT: FlagSpec = {
+  name: 'sync-timeout',
+  group: 'local',
+  type: 'duration',
+  default: '30s',
+  honoured: 'How long readiness waits for the first list of clusters that do not answer.',
+}
+
+const WATCH_WINDOW: FlagSpec = {
+  name: 'watch-window-bytes',
+  group: 'local',
+  type: 'int',
+  default: '67108864',
+  honoured: 'Bytes of recent events kept for each resource, so that watches can resume.',
+}
+
+const COMMON: readonly FlagSpec[] = [LOG_LEVEL, STALE_CLUSTERS, SYNC_TIMEOUT, WATCH_WINDOW]
+
+const PORT: FlagSpec = {
+  name: 'port',
+  group: 'local',
+  type: 'int',
+  default: '8080',
+  honoured: 'Port on 127.0.0.1; 0 takes a free one.',
+}
+
+const DATA_DIR: FlagSpec = {
+  name: 'data-dir',
+  group: 'local',
+  type: 'string',
+  honoured:
+    'Folder for the embedded store and the registries. Without it: a folder under the user’s data folder (up) or a temporary one (demo, serve).',
+}
+
+/** `fleetsearch demo`. */
+export const DEMO_FLAGS: readonly FlagSpec[] = [
+  PORT,
+  {
+    name: 'seed',
+    group: 'local',
+    type: 'int',
+    default: '1',
+    honoured: 'Seed of the simulated fleet: the same seed gives the same objects.',
+  },
+  {
+    name: 'churn',
+    group: 'local',
+    type: 'bool',
+    default: 'true',
+    honoured: 'Whether the simulated fleet changes while it runs.',
+  },
+  ...COMMON,
+]
+
+/** `fleetsearch up`. */
+export const UP_FLAGS: readonly FlagSpec[] = [
+  PORT,
+  DATA_DIR,
+  {
+    name: 'kubeconfig',
+    group: 'local',
+    type: 'string',
+    honoured: 'Kubeconfig file; default $KUBECONFIG, then ~/.kube/config.',
+  },
+  {
+    name: 'contexts',
+    group: 'local',
+    type: 'strings',
+    default: '*',
+    honoured: 'Globs of context names; each context is a member cluster.',
+  },
+  {
+    name: 'cluster-api-qps',
+    group: 'local',
+    type: 'float',
+    default: '40',
+    honoured: 'Requests a second to each cluster.',
+  },
+  {
+    name: 'cluster-api-burst',
+    group: 'local',
+    type: 'int',
+    default: '60',
+    honoured: 'Requests at once before cluster-api-qps holds.',
+  },
+  ...COMMON,
+]
+
+/** What `fleetsearch serve` takes beyond karmada-search's own flags. */
+export const SERVE_FLAGS: readonly FlagSpec[] = [DATA_DIR, ...COMMON]
