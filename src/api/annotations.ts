@@ -1,3 +1,2 @@
-/** Annotations that name the cluster of an object; every object handed out carries both (contract of the original). */
-export const CACHED_FROM_CLUSTER_ANNOTATION = 'resource.karmada.io/cached-from-cluster'
-export const CLUSTER_NAME_ANNOTATION = 'cluster.karmada.io/name'
+/** The annotations of the API, told again where its users look for them. */
+export { CACHED_FROM_CLUSTER_ANNOTATION, CLUSTER_NAME_ANNOTATION } from '../kube/annotations.ts'
