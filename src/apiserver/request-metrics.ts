@@ -4,7 +4,18 @@
  */
 import { Counter, Gauge, Histogram, type Registry } from '../telemetry/metrics.ts'
 
-const VERBS = new Set(['get', 'list', 'watch', 'create', 'update', 'patch', 'delete', 'deletecollection', 'options', 'head'])
+const VERBS = new Set([
+  'get',
+  'list',
+  'watch',
+  'create',
+  'update',
+  'patch',
+  'delete',
+  'deletecollection',
+  'options',
+  'head',
+])
 const RESOURCES = new Set(['search', 'proxying', 'resourceregistries'])
 
 export interface RequestLabels {

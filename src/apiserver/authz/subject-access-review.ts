@@ -25,7 +25,8 @@ const MAX_DECISIONS = 8_192
 export function subjectAccessReviewAuthorizer(options: SubjectAccessReviewOptions): Authorizer {
   const decisions = new LRUCache<string, Decision>({
     max: MAX_DECISIONS,
-    perf: { now: options.monotonicMs },
+    // lru-cache takes a start of 0 for none.
+    perf: { now: () => options.monotonicMs() + 1 },
     ttlResolution: 0,
   })
   return async (user, attributes, signal) => {

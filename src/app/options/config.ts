@@ -189,7 +189,7 @@ function complete(command: Config['command'], flags: FlagReader, env: Environmen
     logLevel: flags.choice('log-level', ['silent', 'error', 'warn', 'info', 'debug']),
     staleClusters: flags.choice('stale-clusters', ['keep', 'drop']),
     syncTimeoutMs: flags.durationMs('sync-timeout'),
-    watchWindowBytes: flags.number('watch-window-bytes', 1 << 20, 1 << 34),
+    watchWindowBytes: flags.number('watch-window-bytes', 2 ** 20, 2 ** 40),
     dataDir: flags.text('data-dir'),
     warnings,
   } as const

@@ -1,0 +1,156 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { subjectAccessReviewAuthorizer } from '../../src/apiserver/authz/subject-access-review.ts'
+import { requestAttributes, type RequestAttributes } from '../../src/apiserver/request-info.ts'
+import type { UserInfo } from '../../src/http/api-request.ts'
+import { isStatusError } from '../../src/kube/status-error.ts'
+import { FakeClock } from '../support/fake-clock.ts'
+
+const BASE = '/apis/search.karmada.io/v1alpha1'
+const BOB: UserInfo = { name: 'bob', uid: '', groups: ['dev'], extra: {} }
+const signal = new AbortController().signal
+
+function attributes(method: string, url: string): RequestAttributes {
+  const { pathname, searchParams } = new URL(url, 'http://server')
+  return requestAttributes(method, pathname, searchParams)
+}
+
+describe('request attributes', () => {
+  const ours = { isResource: true, group: 'search.karmada.io', version: 'v1alpha1' } as const
+  const cases: [string, string, object][] = [
+    ['GET', `${BASE}/search/cache/api/v1/pods`, { verb: 'get', resource: 'search', name: 'cache', subresource: 'api' }],
+    [
+      'GET',
+      `${BASE}/search/cache/apis/apps/v1/deployments`,
+      { verb: 'get', resource: 'search', name: 'cache', subresource: 'apis' },
+    ],
+    ['GET', `${BASE}/search/query?q=a`, { verb: 'get', resource: 'search', name: 'query', subresource: '' }],
+    ['POST', `${BASE}/search/query`, { verb: 'create', resource: 'search', name: 'query', subresource: '' }],
+    [
+      'DELETE',
+      `${BASE}/proxying/x/proxy/api/v1/pods`,
+      { verb: 'delete', resource: 'proxying', name: 'x', subresource: 'proxy' },
+    ],
+    ['HEAD', `${BASE}/proxying/x/proxy/api`, { verb: 'get', resource: 'proxying', name: 'x', subresource: 'proxy' }],
+    ['GET', `${BASE}/resourceregistries`, { verb: 'list', resource: 'resourceregistries', name: '', subresource: '' }],
+    [
+      'GET',
+      `${BASE}/resourceregistries?watch=1`,
+      { verb: 'watch', resource: 'resourceregistries', name: '', subresource: '' },
+    ],
+    [
+      'DELETE',
+      `${BASE}/resourceregistries`,
+      { verb: 'deletecollection', resource: 'resourceregistries', name: '', subresource: '' },
+    ],
+    [
+      'PUT',
+      `${BASE}/resourceregistries/a/status`,
+      { verb: 'update', resource: 'resourceregistries', name: 'a', subresource: 'status' },
+    ],
+  ]
+  for (const [method, url, expected] of cases) {
+    it(`${method} ${url}`, () => {
+      assert.deepEqual(attributes(method, url), { ...ours, ...expected })
+    })
+  }
+  it('knows paths that are no resource', () => {
+    assert.deepEqual(attributes('GET', '/metrics'), { isResource: false, verb: 'get', path: '/metrics' })
+    assert.deepEqual(attributes('GET', BASE), { isResource: false, verb: 'get', path: BASE })
+  })
+})
+
+describe('SubjectAccessReview', () => {
+  function authorizer(answer: () => unknown) {
+    const clock = new FakeClock()
+    const reviews: unknown[] = []
+    const authorize = subjectAccessReviewAuthorizer({
+      post: (review) => {
+        reviews.push(review)
+        return Promise.resolve(answer())
+      },
+      authorizedTtlMs: 10_000,
+      unauthorizedTtlMs: 5_000,
+      monotonicMs: () => clock.monotonicMs(),
+    })
+    return { clock, reviews, authorize }
+  }
+  const get = attributes('GET', `${BASE}/search/query`)
+
+  it('asks with the caller’s whole identity', async () => {
+    const { reviews, authorize } = authorizer(() => ({ status: { allowed: true } }))
+    const user = { name: 'bob', uid: 'u1', groups: ['dev'], extra: { scopes: ['a'] } }
+    assert.deepEqual(await authorize(user, get, signal), { allowed: true, reason: '' })
+    assert.deepEqual(reviews, [
+      {
+        apiVersion: 'authorization.k8s.io/v1',
+        kind: 'SubjectAccessReview',
+        spec: {
+          user: 'bob',
+          groups: ['dev'],
+          uid: 'u1',
+          extra: { scopes: ['a'] },
+          resourceAttributes: {
+            verb: 'get',
+            group: 'search.karmada.io',
+            version: 'v1alpha1',
+            resource: 'search',
+            subresource: '',
+            name: 'query',
+          },
+        },
+      },
+    ])
+  })
+
+  it('remembers what was allowed and what was denied, each for its time', async () => {
+    let allowed = true
+    const { clock, reviews, authorize } = authorizer(() => ({ status: { allowed } }))
+    await authorize(BOB, get, signal)
+    await clock.advance(9_000)
+    await authorize(BOB, get, signal)
+    assert.equal(reviews.length, 1)
+    await clock.advance(2_000)
+    allowed = false
+    assert.equal((await authorize(BOB, get, signal)).allowed, false)
+    await clock.advance(4_000)
+    await authorize(BOB, get, signal)
+    assert.equal(reviews.length, 2)
+    await clock.advance(2_000)
+    await authorize(BOB, get, signal)
+    assert.equal(reviews.length, 3)
+  })
+
+  it('does not confuse callers', async () => {
+    const { reviews, authorize } = authorizer(() => ({ status: { allowed: true } }))
+    await authorize(BOB, get, signal)
+    await authorize({ ...BOB, groups: ['ops'] }, get, signal)
+    assert.equal(reviews.length, 2)
+  })
+
+  it('fails closed: no answer, a strange answer, allowed and denied at once', async () => {
+    for (const answer of [
+      null,
+      {},
+      { status: {} },
+      { status: { allowed: 'true' } },
+      { status: { allowed: true, denied: true } },
+    ]) {
+      const { authorize } = authorizer(() => answer)
+      assert.equal((await authorize(BOB, get, signal)).allowed, false, JSON.stringify(answer))
+    }
+    const { authorize } = authorizer(() => {
+      throw new Error('connection refused to https://secret-host')
+    })
+    await assert.rejects(
+      authorize(BOB, get, signal),
+      (error) => isStatusError(error, 'internal') && !error.message.includes('secret-host'),
+    )
+  })
+
+  it('does not ask for system:masters', async () => {
+    const { reviews, authorize } = authorizer(() => ({}))
+    assert.equal((await authorize({ ...BOB, groups: ['system:masters'] }, get, signal)).allowed, true)
+    assert.equal(reviews.length, 0)
+  })
+})

@@ -1,0 +1,78 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import type { IncomingMessage } from 'node:http'
+import { answerHealth, PING, type HealthCheck, type Readiness } from '../../src/apiserver/health.ts'
+import { guardLoopback } from '../../src/apiserver/loopback-guard.ts'
+import { isStatusError } from '../../src/kube/status-error.ts'
+
+describe('health', () => {
+  let readiness: Readiness = { state: 'pending', reason: '2 of 3 clusters listed' }
+  const sync: HealthCheck = { name: 'informer-sync', endpoints: ['healthz', 'readyz'], check: () => readiness }
+  const ask = (endpoint: 'healthz' | 'livez' | 'readyz', one?: string, query = '') =>
+    answerHealth([PING, sync], endpoint, one, new URLSearchParams(query))
+
+  it('is live while it is not ready, and says why it is not', () => {
+    assert.deepEqual(ask('livez'), { status: 200, body: 'ok' })
+    assert.deepEqual(ask('readyz'), {
+      status: 503,
+      body: '[+]ping ok\n[-]informer-sync pending: 2 of 3 clusters listed\nreadyz check failed\n',
+    })
+  })
+  it('answers for one check, and without those excluded', () => {
+    assert.deepEqual(ask('readyz', 'informer-sync'), { status: 503, body: 'pending: 2 of 3 clusters listed\n' })
+    assert.deepEqual(ask('readyz', 'ping'), { status: 200, body: 'ok' })
+    assert.equal(ask('readyz', 'no-such'), undefined)
+    assert.equal(ask('livez', 'informer-sync'), undefined)
+    assert.deepEqual(ask('readyz', undefined, 'exclude=informer-sync'), { status: 200, body: 'ok' })
+  })
+  it('lists every check when asked', () => {
+    readiness = { state: 'ready' }
+    assert.deepEqual(ask('readyz', undefined, 'verbose'), {
+      status: 200,
+      body: '[+]ping ok\n[+]informer-sync ok\nreadyz check passed\n',
+    })
+    readiness = { state: 'stopped', reason: 'shutting down' }
+    assert.equal(ask('readyz')?.status, 503)
+  })
+})
+
+describe('loopback guard', () => {
+  const guard = (headers: Record<string, string>): boolean => {
+    try {
+      guardLoopback({ headers } as unknown as IncomingMessage)
+      return true
+    } catch (error) {
+      assert.ok(isStatusError(error, 'forbidden'))
+      return false
+    }
+  }
+  for (const host of ['127.0.0.1:8080', 'localhost:8080', 'localhost', '[::1]:8080']) {
+    it(`answers under ${host}`, () => {
+      assert.equal(guard({ host }), true)
+    })
+  }
+  const refused: Record<string, string>[] = [
+    {},
+    { host: 'evil.example' },
+    { host: 'evil.example:8080' },
+    { host: '127.0.0.1.evil.example:8080' },
+    { host: 'evil@127.0.0.1' },
+    { host: '127.0.0.1/x' },
+    { host: '10.0.0.1:8080' },
+    { host: 'localhost:8080', origin: 'https://evil.example' },
+    { host: 'localhost:8080', origin: 'null' },
+    { host: 'localhost:8080', origin: 'http://localhost:9999' },
+    { host: 'localhost:8080', 'sec-fetch-site': 'cross-site' },
+  ]
+  for (const headers of refused) {
+    it(`refuses ${JSON.stringify(headers)}`, () => {
+      assert.equal(guard(headers), false)
+    })
+  }
+  it('answers pages of its own', () => {
+    assert.equal(
+      guard({ host: 'localhost:8080', origin: 'http://localhost:8080', 'sec-fetch-site': 'same-origin' }),
+      true,
+    )
+  })
+})

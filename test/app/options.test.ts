@@ -1,0 +1,150 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { describe, it } from 'node:test'
+import { KARMADA_SEARCH_FLAGS } from '../../src/app/options/karmada-search-flags.ts'
+import { readCommandLine, UsageError, type Config, type ServeConfig } from '../../src/app/options/config.ts'
+
+interface KarmadaFlag {
+  readonly name: string
+  readonly short: string
+  readonly type: string
+  readonly default: string
+}
+
+const KARMADA_FLAGS: KarmadaFlag[] = readFileSync(
+  new URL('../fixtures/karmada-search/flags.tsv', import.meta.url),
+  'utf8',
+)
+  .trim()
+  .split('\n')
+  .slice(1)
+  .map((line) => {
+    const [name = '', short = '', type = '', fallback = ''] = line.split('\t')
+    return { name, short, type, default: fallback.replace(/^"|"$/g, '').replace(/^\[|\]$/g, '') }
+  })
+
+const SAMPLES: Readonly<Record<string, string>> = {
+  bool: 'true',
+  int: '7',
+  uint: '7',
+  float: '0.5',
+  float32: '2.5',
+  duration: '1m30s',
+}
+
+function run(argv: readonly string[], env: Readonly<Record<string, string>> = {}): Config {
+  const line = readCommandLine(argv, env, '0.0.0')
+  assert.ok('run' in line)
+  return line.run
+}
+
+function serve(...argv: string[]): ServeConfig {
+  const config = run(['serve', ...argv])
+  assert.equal(config.command, 'serve')
+  return config
+}
+
+function faults(argv: readonly string[]): string[] {
+  try {
+    readCommandLine(argv, {}, '0.0.0')
+  } catch (error) {
+    assert.ok(error instanceof UsageError)
+    return error.message.split('\n')
+  }
+  return []
+}
+
+describe('flags of karmada-search', () => {
+  it('has all of them, with the same short names and defaults', () => {
+    const ours = KARMADA_SEARCH_FLAGS.map(({ name, short = '', default: fallback = '' }) => ({
+      name,
+      short,
+      default: fallback,
+    }))
+    assert.deepEqual(
+      ours,
+      KARMADA_FLAGS.map(({ name, short, default: fallback }) => ({ name, short, default: fallback })),
+    )
+    assert.equal(ours.length, 132)
+  })
+
+  // Flags that name a file or have few values are tried with values of their own below.
+  const special = new Set([
+    'tls-min-version',
+    ...KARMADA_FLAGS.map(({ name }) => name).filter((name) => /-file$|kubeconfig$/.test(name)),
+  ])
+  for (const flag of KARMADA_FLAGS.filter(({ name }) => !special.has(name))) {
+    it(`takes --${flag.name}, and warns where it has no effect`, () => {
+      const value = flag.default === '' ? (SAMPLES[flag.type] ?? 'a') : flag.default
+      const argument = flag.name.length === 1 ? `-${flag.name}=${value}` : `--${flag.name}=${value}`
+      const honoured = KARMADA_SEARCH_FLAGS.find(({ name }) => name === flag.name)?.honoured !== undefined
+      const { warnings } = serve(argument)
+      const warned = warnings.some((warning) => warning.startsWith(`--${flag.name} `))
+      assert.equal(warned, !honoured || flag.name === 'etcd-servers')
+    })
+  }
+
+  it('names every fault at once', () => {
+    assert.deepEqual(
+      faults(['--no-such', '--secure-port=x', '--request-timeout', '5', '--tls-cert-file=/no/such', 'stray']),
+      [
+        'unknown flag: --no-such',
+        'unexpected argument "stray"',
+        'invalid argument "5" for --request-timeout: not a duration such as 30s or 1m',
+        'invalid argument "x" for --secure-port: not a whole number',
+        "--tls-cert-file: ENOENT: no such file or directory, open '/no/such'",
+        '--tls-cert-file and --tls-private-key-file go together',
+      ],
+    )
+  })
+
+  it('takes the spellings of pflag', () => {
+    assert.equal(serve('--disable_search').search, false)
+    assert.equal(serve('--disable-search=false').search, true)
+    assert.equal(serve('--secure-port', '9443').securePort, 9443)
+    for (const verbosity of [['-v', '4'], ['-v=4'], ['-v4'], ['--v=4'], ['--v', '4']]) {
+      assert.equal(serve(...verbosity).logLevel, 'debug', verbosity.join(' '))
+    }
+    assert.deepEqual(
+      serve('--authorization-always-allow-paths=/a,/b', '--authorization-always-allow-paths=/c').alwaysAllowPaths,
+      ['/a', '/b', '/c'],
+    )
+  })
+
+  it('has the defaults of karmada-search', () => {
+    const config = serve()
+    assert.equal(config.securePort, 443)
+    assert.equal(config.clusterApiQps, 40)
+    assert.equal(config.clusterApiBurst, 60)
+    assert.equal(config.requestTimeoutMs, 60_000)
+    assert.deepEqual(config.alwaysAllowPaths, ['/healthz', '/readyz', '/livez'])
+  })
+})
+
+describe('commands', () => {
+  it('takes bare flags as serve', () => {
+    assert.equal(run(['--secure-port=9443']).command, 'serve')
+  })
+  it('prints the version and help', () => {
+    assert.deepEqual(readCommandLine(['version'], {}, '1.2.3'), { print: 'fleetsearch 1.2.3\n' })
+    const help = readCommandLine(['demo', '--help'], {}, '1.2.3')
+    assert.ok('print' in help && help.print.includes('--port int'))
+  })
+  it('names an unknown command', () => {
+    assert.equal(faults(['dmeo'])[0], 'unknown command "dmeo"')
+  })
+  it('does not know flags of another command', () => {
+    assert.deepEqual(faults(['demo', '--secure-port=1']), ['unknown flag: --secure-port'])
+  })
+  it('completes up from the environment', () => {
+    const config = run(['up'], { KUBECONFIG: import.meta.filename, HOME: '/home/someone' })
+    assert.equal(config.command, 'up')
+    assert.equal(config.command === 'up' && config.kubeconfig, import.meta.filename)
+    assert.equal(config.dataDir, '/home/someone/.local/share/fleetsearch')
+  })
+  it('says where it looked for a kubeconfig', () => {
+    assert.deepEqual(faults(['up', '--kubeconfig=/no/such']), [
+      'no kubeconfig at /no/such (--kubeconfig or $KUBECONFIG)',
+    ])
+  })
+})
