@@ -15,9 +15,9 @@ import { ApiServer } from '../../src/fleet/demo/api-server.ts'
 import { BUILTIN_TYPES } from '../../src/fleet/demo/builtin-types.ts'
 import { editable, ObjectStore } from '../../src/fleet/demo/object-store.ts'
 import type { ResourceType } from '../../src/fleet/demo/resource-type.ts'
-import { parseRoute } from '../../src/fleet/demo/route.ts'
 import type { NewObject, StoredObject } from '../../src/fleet/demo/stored-object.ts'
 import type { WatchStream } from '../../src/fleet/demo/watch-stream.ts'
+import { parseResourcePath } from '../../src/kube/resource-path.ts'
 import { StatusError } from '../../src/kube/status-error.ts'
 import { systemClock, type Clock } from '../../src/util/clock.ts'
 import { applyFault, type Fault } from './faults.ts'
@@ -302,7 +302,7 @@ function logOf(request: IncomingMessage, url: URL): LoggedRequest {
     url: request.url ?? '',
     path: url.pathname,
     query: url.searchParams,
-    resource: parseRoute(url.pathname)?.resource,
+    resource: parseResourcePath(url.pathname)?.resource,
     watch: ['1', 'true'].includes(url.searchParams.get('watch') ?? ''),
     headers: request.headers,
   }

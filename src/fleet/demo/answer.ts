@@ -26,7 +26,7 @@ export function sendError(response: ServerResponse, error: unknown): void {
     response.destroy()
     return
   }
-  const status = error instanceof StatusError ? error : new StatusError('internal', 'internal error', { cause: error })
+  const status = error instanceof StatusError ? error : new StatusError('internal', String(error), { cause: error })
   const retryAfter = status.details?.retryAfterSeconds
   if (retryAfter !== undefined) response.setHeader('retry-after', String(retryAfter))
   sendJson(response, status.http, status.toStatus())

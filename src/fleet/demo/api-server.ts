@@ -6,6 +6,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { apiVersionOf } from '../../kube/group-version.ts'
+import { parseResourcePath, type ResourcePath } from '../../kube/resource-path.ts'
 import { badRequest, isStatusError, StatusError } from '../../kube/status-error.ts'
 import type { Clock, Random } from '../../util/clock.ts'
 import { sendError, sendJson, sendPieces, sendText } from './answer.ts'
@@ -13,7 +14,6 @@ import { sendDiscovery } from './discovery-routes.ts'
 import { listDocument, parseVersion } from './list.ts'
 import type { ObjectStore } from './object-store.ts'
 import { sendOpenApi } from './openapi-routes.ts'
-import { parseRoute, type ResourceRoute } from './route.ts'
 import { isStored, verbsOf, type ResourceType } from './resource-type.ts'
 import { selectionOf } from './selection.ts'
 import { WatchStream } from './watch-stream.ts'
@@ -22,7 +22,7 @@ import { WatchStream } from './watch-stream.ts'
 export type Interceptor = (request: IncomingMessage, response: ServerResponse, url: URL) => boolean | Promise<boolean>
 
 /** Answers a subresource, such as `pods/log`; false where it has none of that name. */
-export type SubresourceHandler = (route: ResourceRoute, url: URL, response: ServerResponse) => boolean
+export type SubresourceHandler = (route: ResourcePath, url: URL, response: ServerResponse) => boolean
 
 export interface ApiServerOptions {
   readonly store: ObjectStore
@@ -86,7 +86,7 @@ export class ApiServer {
       throw new StatusError('methodNotAllowed', 'this API server is read-only')
     }
     const types = this.#options.store.types()
-    const route = parseRoute(url.pathname)
+    const route = parseResourcePath(url.pathname)
     if (route !== undefined) return this.#resource(route, url, request, response)
     if (this.#process(url, response)) return
     if (sendDiscovery(types, url.pathname, request, response)) return
@@ -101,26 +101,26 @@ export class ApiServer {
     return true
   }
 
-  async #resource(route: ResourceRoute, url: URL, request: IncomingMessage, response: ServerResponse): Promise<void> {
+  async #resource(route: ResourcePath, url: URL, request: IncomingMessage, response: ServerResponse): Promise<void> {
     const { store } = this.#options
     const type = store.type(`${apiVersionOf(route)}/${route.resource}`)
-    if (type === undefined || (route.namespace !== '' && !type.namespaced)) throw pathNotFound()
+    if (type === undefined || (route.namespace !== undefined && !type.namespaced)) throw pathNotFound()
     if (!isStored(type)) throw new StatusError('methodNotAllowed', `${type.resource} can only be created`)
-    if (route.subresource !== '') return this.#subresource(type, route, url, response)
-    const watch = ['true', '1'].includes(url.searchParams.get('watch') ?? '')
-    if (route.name !== '' && !watch) {
+    if (route.subresource !== undefined) return this.#subresource(type, route, url, response)
+    const watch = route.watch === true || ['true', '1'].includes(url.searchParams.get('watch') ?? '')
+    if (route.name !== undefined && !watch) {
       const object = store.require(type, route.namespace, route.name)
       return sendText(response, 200, 'application/json', `${object.document(type)}\n`)
     }
     if (!verbsOf(type).includes(watch ? 'watch' : 'list')) throw new StatusError('methodNotAllowed', 'not supported')
     if (watch) this.#watch(type, route, url.searchParams, response)
-    else await sendPieces(request, response, listDocument(store, type, route.namespace, url.searchParams))
+    else await sendPieces(request, response, listDocument(store, type, route.namespace ?? '', url.searchParams))
   }
 
-  #subresource(type: ResourceType, route: ResourceRoute, url: URL, response: ServerResponse): void {
+  #subresource(type: ResourceType, route: ResourcePath, url: URL, response: ServerResponse): void {
     const known = type.subresources?.find((sub) => sub.name === route.subresource)
     if (known === undefined) throw pathNotFound()
-    const object = this.#options.store.require(type, route.namespace, route.name)
+    const object = this.#options.store.require(type, route.namespace, route.name ?? '')
     if (route.subresource === 'status') {
       sendText(response, 200, 'application/json', `${object.document(type)}\n`)
     } else if (this.#options.subresource?.(route, url, response) !== true) {
@@ -128,18 +128,19 @@ export class ApiServer {
     }
   }
 
-  #watch(type: ResourceType, route: ResourceRoute, query: URLSearchParams, response: ServerResponse): void {
+  #watch(type: ResourceType, route: ResourcePath, query: URLSearchParams, response: ServerResponse): void {
     const { store, clock, bookmarkIntervalMs = 60_000 } = this.#options
     const asked = query.get('resourceVersion') ?? ''
     const initial = query.get('sendInitialEvents') === 'true'
     if (initial && query.get('resourceVersionMatch') !== 'NotOlderThan') {
       throw new StatusError('invalid', 'resourceVersionMatch: sendInitialEvents requires NotOlderThan')
     }
-    const name = route.name === '' ? query : withName(query, route.name)
+    const named = route.name === undefined ? query : withName(query, route.name)
+    const namespace = route.namespace ?? ''
     const options = {
       type,
-      namespace: route.namespace,
-      selection: selectionOf(type, route.namespace, name),
+      namespace,
+      selection: selectionOf(type, namespace, named),
       from: initial || asked === '' || asked === '0' ? undefined : parseVersion(asked),
       initialEventsEnd: initial,
       bookmarks: query.get('allowWatchBookmarks') === 'true',
