@@ -47,6 +47,11 @@ export interface MemberResponse {
  */
 export interface MemberClient {
   request(request: MemberRequest): Promise<MemberResponse>
+  /**
+   * Calls back when the member answers again after it failed, and when its credentials changed: who waits to retry may do
+   * so now. Optional; returns how to stop listening.
+   */
+  onRecovery?(listener: () => void): () => void
   close(): Promise<void>
 }
 
