@@ -1,0 +1,196 @@
+import assert from 'node:assert/strict'
+import { createServer, type Server } from 'node:http'
+import { once } from 'node:events'
+import { afterEach, describe, it } from 'node:test'
+import request from 'supertest'
+import { createApp } from '../../src/apiserver/create-app.ts'
+import { createListener, type ListenerOptions, type Route } from '../../src/apiserver/create-listener.ts'
+import { PING } from '../../src/apiserver/health.ts'
+import { RequestMetrics } from '../../src/apiserver/request-metrics.ts'
+import { badRequest } from '../../src/kube/status-error.ts'
+import { createLogger } from '../../src/telemetry/logger.ts'
+import { createMetricsRegistry } from '../../src/telemetry/metrics.ts'
+import { FakeClock, until } from '../support/fake-clock.ts'
+
+const BASE = '/apis/search.karmada.io/v1alpha1'
+
+function setUp(routes: readonly Route[], overrides: Partial<ListenerOptions> = {}) {
+  const registry = createMetricsRegistry()
+  const clock = new FakeClock()
+  const stop = new AbortController()
+  const app = createApp({ version: '1.2.3', checks: [PING], metrics: registry, platform: 'test', paths: ['/version'] })
+  const logged: string[] = []
+  const log = createLogger('info', { write: (line: string) => logged.push(line) })
+  const listener = createListener({
+    routes,
+    fallback: app,
+    authenticate: () => ({ name: 'bob', uid: '', groups: [], extra: {} }),
+    authorize: () => Promise.resolve({ allowed: true, reason: '' }),
+    alwaysAllowPaths: ['/healthz'],
+    maxInflight: 0,
+    requestTimeoutMs: 60_000,
+    metrics: new RequestMetrics(registry),
+    log,
+    clock,
+    signal: stop.signal,
+    ...overrides,
+  })
+  return { server: createServer(listener), clock, stop, logged, registry }
+}
+
+const search = (handler: Route['handler']): Route => ({ prefix: `${BASE}/search/cache`, handler, errorField: true })
+
+describe('request listener', () => {
+  let server: Server | undefined
+  afterEach(() => {
+    server?.closeAllConnections()
+    server?.close()
+    server = undefined
+  })
+
+  it('hands a route what is below it, untouched', async () => {
+    const seen: unknown[] = []
+    const setup = setUp([
+      search((req, res) => {
+        seen.push([req.method, req.path, req.rawQuery, req.user.name])
+        res.end('{}')
+        return Promise.resolve()
+      }),
+    ])
+    await request(setup.server).get(`${BASE}/search/cache/api/v1/pods%2Fx?a=1&a=%20`).expect(200)
+    assert.deepEqual(seen, [['GET', '/api/v1/pods%2Fx', 'a=1&a=%20', 'bob']])
+    assert.match(
+      await setup.registry.metrics(),
+      /apiserver_request_total\{verb="get",resource="search",subresource="api",code="200"\} 1/,
+    )
+  })
+
+  it('does not take a longer name for a route', async () => {
+    const setup = setUp([search(() => assert.fail('not this route'))])
+    const { body } = await request(setup.server).get(`${BASE}/search/cachex`).expect(404)
+    assert.equal((body as { kind: string }).kind, 'Status')
+  })
+
+  it('says what the client did wrong, twice under search', async () => {
+    const setup = setUp([search(() => Promise.reject(badRequest('limit is no number')))])
+    const { body } = await request(setup.server).get(`${BASE}/search/cache/api/v1/pods`).expect(400)
+    assert.deepEqual(body, {
+      kind: 'Status',
+      apiVersion: 'v1',
+      metadata: {},
+      status: 'Failure',
+      message: 'limit is no number',
+      reason: 'BadRequest',
+      code: 400,
+      error: 'limit is no number',
+    })
+  })
+
+  it('answers 500 for its own faults without their text, counts and logs them', async () => {
+    const setup = setUp([search(() => Promise.reject(new Error('password=hunter2')))])
+    const { body, text } = await request(setup.server).get(`${BASE}/search/cache/x`).expect(500)
+    assert.equal((body as { reason: string }).reason, 'InternalError')
+    assert.doesNotMatch(text, /hunter2/)
+    assert.equal(setup.logged.length, 1)
+    assert.match(await setup.registry.metrics(), /fleetsearch_request_faults_total 1/)
+  })
+
+  it('refuses nobody and whoever has no right, in the words of a kube-apiserver', async () => {
+    const nobody = setUp([], { authenticate: () => undefined })
+    await request(nobody.server).get('/version').expect(401)
+    await request(nobody.server).get('/healthz').expect(200, 'ok')
+    const noRight = setUp([], { authorize: () => Promise.resolve({ allowed: false, reason: '' }) })
+    const { body } = await request(noRight.server).get(`${BASE}/search/cache/api/v1/pods`).expect(403)
+    assert.equal(
+      (body as { message: string }).message,
+      'search.search.karmada.io "cache" is forbidden: User "bob" cannot get resource "search/api" in API group "search.karmada.io" at the cluster scope',
+    )
+    await request(noRight.server).get('/metrics').expect(403)
+  })
+
+  it('fails closed when rights cannot be decided', async () => {
+    const setup = setUp([search(() => assert.fail('not to be reached'))], {
+      authorize: () => Promise.reject(new Error('down')),
+    })
+    await request(setup.server).get(`${BASE}/search/cache/x`).expect(500)
+  })
+
+  it('times a request out, but no watch', async () => {
+    const signals: AbortSignal[] = []
+    const wait: Route['handler'] = ({ signal }) =>
+      new Promise((_resolve, reject) => {
+        signals.push(signal)
+        signal.addEventListener('abort', () => {
+          reject(signal.reason as Error)
+        })
+      })
+    const setup = setUp([search(wait)])
+    server = setup.server.listen(0)
+    await once(server, 'listening')
+    const list = request(server)
+      .get(`${BASE}/search/cache/x`)
+      .then((response) => response.status)
+    const watch = request(server)
+      .get(`${BASE}/search/cache/x?watch=true`)
+      .then((response) => response.status)
+    await until(() => signals.length === 2)
+    await setup.clock.advance(61_000)
+    assert.equal(await list, 504)
+    assert.deepEqual(
+      signals.map((signal) => signal.aborted),
+      [true, false],
+    )
+    setup.stop.abort(new Error('stopping'))
+    assert.equal(await watch, 503)
+    assert.deepEqual(setup.logged, [])
+  })
+
+  it('keeps a bound on requests in flight', async () => {
+    const { promise, resolve } = Promise.withResolvers<void>()
+    const setup = setUp([search((_req, res) => promise.then(() => void res.end('{}')))], { maxInflight: 1 })
+    server = setup.server.listen(0)
+    await once(server, 'listening')
+    let entered = 0
+    server.on('request', () => (entered += 1))
+    const first = request(server)
+      .get(`${BASE}/search/cache/x`)
+      .then((response) => response.status)
+    await until(() => entered === 1)
+    const second = await request(server).get(`${BASE}/search/cache/x`)
+    assert.equal(second.status, 429)
+    assert.equal(second.headers['retry-after'], '1')
+    resolve()
+    assert.equal(await first, 200)
+  })
+
+  it('cuts the connection rather than let half an answer look whole', async () => {
+    const setup = setUp([
+      search((_req, res) => {
+        res.write('{"items":[')
+        return Promise.reject(new Error('midway'))
+      }),
+    ])
+    await assert.rejects(
+      request(setup.server)
+        .get(`${BASE}/search/cache/x`)
+        .then((response) => response.text),
+    )
+  })
+
+  it('serves discovery, plain and aggregated', async () => {
+    const setup = setUp([])
+    const plain = await request(setup.server).get('/apis').expect(200)
+    assert.equal((plain.body as { kind: string }).kind, 'APIGroupList')
+    const accept = 'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,application/json'
+    const aggregated = await request(setup.server).get('/apis').set('accept', accept).expect(200)
+    assert.equal((aggregated.body as { kind: string }).kind, 'APIGroupDiscoveryList')
+    assert.match(aggregated.headers['content-type'] ?? '', /as=APIGroupDiscoveryList/)
+    await request(setup.server)
+      .get('/openapi/v2')
+      .set('accept', 'application/com.github.proto-openapi.spec.v2@v1.0+protobuf')
+      .expect(406)
+    await request(setup.server).get('/no/such/path').expect(404)
+    await request(setup.server).get('/healthz/ping').expect(200, 'ok')
+    await request(setup.server).get('/readyz?verbose').expect(200, '[+]ping ok\nreadyz check passed\n')
+  })
+})
