@@ -1,0 +1,211 @@
+/**
+ * From a request's body to a ResourceRegistry: fields of the wrong type are refused, unknown ones dropped and named.
+ * Absent and null are the same, as in Go. What the values mean is checked later (validation.ts).
+ */
+import { SEARCH_GROUP_VERSION, SEARCH_VERSION, type ResourceRegistry } from '../api/resource-registry.ts'
+import { badRequest } from '../kube/status-error.ts'
+
+const KIND = 'ResourceRegistry'
+
+type Shape =
+  'string' | 'integer' | 'boolean' | 'time' | 'any' | { readonly list: Shape } | { readonly map: Shape } | Fields
+
+interface Fields {
+  readonly fields: Readonly<Record<string, Shape>>
+  /** There with their zero value where the body lacks them, as Go writes fields without omitempty. */
+  readonly always?: readonly string[]
+}
+
+const STRINGS: Shape = { list: 'string' }
+
+const REQUIREMENTS: Shape = {
+  list: { fields: { key: 'string', operator: 'string', values: STRINGS }, always: ['key', 'operator'] },
+}
+
+const SEARCH_ENGINE: Shape = {
+  fields: {
+    addresses: STRINGS,
+    secretRef: { fields: { namespace: 'string', name: 'string' }, always: ['namespace', 'name'] },
+  },
+  always: ['addresses'],
+}
+
+const CONDITION: Shape = {
+  fields: {
+    type: 'string',
+    status: 'string',
+    observedGeneration: 'integer',
+    lastTransitionTime: 'time',
+    reason: 'string',
+    message: 'string',
+  },
+  always: ['type', 'status', 'lastTransitionTime', 'reason', 'message'],
+}
+
+const METADATA: Shape = {
+  always: ['name', 'uid', 'resourceVersion', 'creationTimestamp'],
+  fields: {
+    name: 'string',
+    generateName: 'string',
+    namespace: 'string',
+    selfLink: 'string',
+    uid: 'string',
+    resourceVersion: 'string',
+    generation: 'integer',
+    creationTimestamp: 'time',
+    deletionTimestamp: 'time',
+    deletionGracePeriodSeconds: 'integer',
+    labels: { map: 'string' },
+    annotations: { map: 'string' },
+    ownerReferences: {
+      list: {
+        fields: {
+          apiVersion: 'string',
+          kind: 'string',
+          name: 'string',
+          uid: 'string',
+          controller: 'boolean',
+          blockOwnerDeletion: 'boolean',
+        },
+      },
+    },
+    finalizers: STRINGS,
+    managedFields: { list: 'any' },
+  },
+}
+
+const SPEC: Shape = {
+  always: ['targetCluster', 'resourceSelectors'],
+  fields: {
+    targetCluster: {
+      fields: {
+        clusterNames: STRINGS,
+        exclude: STRINGS,
+        labelSelector: { fields: { matchLabels: { map: 'string' }, matchExpressions: REQUIREMENTS } },
+        fieldSelector: { fields: { matchExpressions: REQUIREMENTS } },
+      },
+    },
+    resourceSelectors: {
+      list: { fields: { apiVersion: 'string', kind: 'string', namespace: 'string' }, always: ['apiVersion', 'kind'] },
+    },
+    backendStore: { fields: { openSearch: SEARCH_ENGINE, elasticsearch: SEARCH_ENGINE } },
+  },
+}
+
+const STATUS: Shape = { fields: { conditions: { list: CONDITION } } }
+
+const REGISTRY: Shape = {
+  fields: { apiVersion: 'string', kind: 'string', metadata: METADATA, spec: SPEC, status: STATUS },
+  always: ['metadata', 'spec', 'status'],
+}
+
+export interface DecodedRegistry {
+  /** Complete: what the types call required is there, empty where the body lacks it. */
+  readonly registry: ResourceRegistry
+  /** Paths of fields nobody knows (`spec.targetClusters`), in the order of the body; they were dropped. */
+  readonly unknownFields: readonly string[]
+}
+
+/** Throws `badRequest` for a value that is no ResourceRegistry of this version. */
+export function decodeRegistry(body: unknown): DecodedRegistry {
+  const unknownFields: string[] = []
+  const decoded = decode(body, REGISTRY, '', unknownFields) as ResourceRegistry | undefined
+  if (decoded === undefined) throw cannotDecode('the body is empty')
+  // Go's decoder takes an object without kind and apiVersion for what its path says it is.
+  const { apiVersion = SEARCH_GROUP_VERSION, kind = KIND } = decoded as { apiVersion?: string; kind?: string }
+  if (apiVersion !== SEARCH_GROUP_VERSION || kind !== KIND) {
+    throw badRequest(
+      `the object (${apiVersion}, Kind=${kind}) does not match the expected type (${SEARCH_GROUP_VERSION}, Kind=${KIND})`,
+    )
+  }
+  const { metadata, spec, status = {} } = decoded
+  return { registry: { kind: KIND, apiVersion: SEARCH_GROUP_VERSION, metadata, spec, status }, unknownFields }
+}
+
+/** A stored value; unknown fields of another version are dropped. */
+export function decodeStored(json: string): ResourceRegistry {
+  return decodeRegistry(JSON.parse(json)).registry
+}
+
+/** Undefined for null and absent. */
+function decode(value: unknown, shape: Shape, path: string, unknown: string[]): unknown {
+  if (value === null || value === undefined) return undefined
+  if (typeof shape === 'string') return scalar(value, shape, path)
+  if ('list' in shape) {
+    if (!Array.isArray(value)) throw wrongType(path, 'a list', value)
+    return value.map((item, i) => decode(item, shape.list, `${path}[${i}]`, unknown) ?? zero(shape.list))
+  }
+  if (typeof value !== 'object' || Array.isArray(value)) throw wrongType(path, 'an object', value)
+  return 'map' in shape ? decodeMap(value, shape.map, path, unknown) : decodeFields(value, shape, path, unknown)
+}
+
+function decodeMap(value: object, shape: Shape, path: string, unknown: string[]): Record<string, unknown> {
+  const entries = Object.entries(value).map(([key, item]) => [
+    key,
+    decode(item, shape, `${path}[${key}]`, unknown) ?? zero(shape),
+  ])
+  return Object.fromEntries(entries) as Record<string, unknown>
+}
+
+function decodeFields(
+  value: object,
+  { fields, always = [] }: Fields,
+  path: string,
+  unknown: string[],
+): Record<string, unknown> {
+  const result: Record<string, unknown> = {}
+  for (const [key, item] of Object.entries(value)) {
+    const field = path === '' ? key : `${path}.${key}`
+    const shape = Object.hasOwn(fields, key) ? fields[key] : undefined
+    if (shape === undefined) {
+      unknown.push(field)
+      continue
+    }
+    const decoded = decode(item, shape, field, unknown)
+    if (decoded !== undefined) result[key] = decoded
+  }
+  for (const key of always) result[key] ??= zero(fields[key] ?? 'any')
+  return result
+}
+
+function scalar(value: unknown, shape: Shape & string, path: string): unknown {
+  switch (shape) {
+    case 'any':
+      return value
+    case 'string':
+      if (typeof value !== 'string') throw wrongType(path, 'a string', value)
+      return value
+    case 'boolean':
+      if (typeof value !== 'boolean') throw wrongType(path, 'true or false', value)
+      return value
+    case 'integer':
+      if (!Number.isSafeInteger(value)) throw wrongType(path, 'an integer', value)
+      return value
+    case 'time':
+      if (typeof value !== 'string' || !(value === '' || isTime(value)))
+        throw wrongType(path, 'an RFC 3339 time', value)
+      return value
+  }
+}
+
+/** Go's zero value, for null inside a list or map and for fields that are always there. */
+function zero(shape: Shape): unknown {
+  if (typeof shape === 'string') return shape === 'string' || shape === 'time' ? '' : null
+  if ('list' in shape) return []
+  return 'map' in shape ? {} : decodeFields({}, shape, '', [])
+}
+
+const RFC3339 = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/
+
+function isTime(text: string): boolean {
+  return RFC3339.test(text) && !Number.isNaN(Date.parse(text))
+}
+
+function wrongType(path: string, expected: string, value: unknown): Error {
+  const got = Array.isArray(value) ? 'a list' : typeof value === 'object' ? 'an object' : JSON.stringify(value)
+  return cannotDecode(`${path === '' ? 'the body' : path} must be ${expected}, not ${got}`)
+}
+
+export function cannotDecode(why: string): Error {
+  return badRequest(`${KIND} in version "${SEARCH_VERSION}" cannot be handled as a ${KIND}: ${why}`)
+}

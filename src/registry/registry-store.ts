@@ -1,0 +1,43 @@
+/**
+ * Where ResourceRegistries are kept. Knows nothing of what a valid one is (resource-registries.ts does).
+ *
+ * Contract (test/conformance/registry-store-suite.ts holds every store to it):
+ * - One version for the whole store, a decimal that grows with each write, also across restarts. Every object's
+ *   `metadata.resourceVersion` is the version of its last write; that of a DELETED event is the version of the deletion.
+ * - `create`, `update` and `delete` are atomic: of two writers that saw the same version one fails with `conflict`.
+ * - `watch(from)` yields each change behind `from` once, in the order of versions, or fails with `expired` where changes
+ *   behind it are no longer known. It sees the changes of this process and of others.
+ * - Objects handed out belong to the receiver; nothing it does to them reaches the store.
+ * Errors are `StatusError`s: alreadyExists, notFound, conflict, expired, and serviceUnavailable where the medium fails.
+ */
+import type { ResourceRegistry } from '../api/resource-registry.ts'
+import type { ResourceVersion } from '../kube/names.ts'
+
+export interface RegistryList {
+  /** In the byte order of their names. */
+  readonly items: readonly ResourceRegistry[]
+  readonly version: ResourceVersion
+}
+
+export interface RegistryEvent {
+  readonly type: 'ADDED' | 'MODIFIED' | 'DELETED'
+  readonly object: ResourceRegistry
+  /** What it was before; undefined for ADDED. */
+  readonly previous: ResourceRegistry | undefined
+}
+
+export interface RegistryReader {
+  get(name: string): Promise<ResourceRegistry | undefined>
+  list(): Promise<RegistryList>
+  /** Ends when the signal aborts. */
+  watch(from: ResourceVersion, signal: AbortSignal): AsyncIterable<RegistryEvent>
+}
+
+export interface RegistryStore extends RegistryReader {
+  /** The object's own resourceVersion is ignored. */
+  create(registry: ResourceRegistry): Promise<ResourceRegistry>
+  update(registry: ResourceRegistry, expected: ResourceVersion): Promise<ResourceRegistry>
+  /** Returns the object as it was, with the version of its deletion. */
+  delete(name: string, expected: ResourceVersion): Promise<ResourceRegistry>
+  close(): Promise<void>
+}
