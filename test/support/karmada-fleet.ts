@@ -1,0 +1,251 @@
+/**
+ * A control plane that looks like Karmada's to a reader (the Cluster CRD, Cluster objects, their Secrets), real members,
+ * and `fleetsearch serve` as a process behind a real APIService.
+ */
+import { writeFile } from 'node:fs/promises'
+import path from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { createAuthority } from './certificates.ts'
+import { freePorts } from './free-port.ts'
+import { startControlPlane, startGuarded, type GuardedProcess, type RealCluster } from './real-parts/index.ts'
+
+export const BASE = '/apis/search.karmada.io/v1alpha1'
+export const CACHE = `${BASE}/search/cache`
+export const PROXY = `${BASE}/proxying/karmada/proxy`
+
+export interface KarmadaFleet {
+  readonly host: RealCluster
+  readonly members: readonly RealCluster[]
+  /** Registers a member as a Cluster with its two Secrets; `url` when it is reached through something else. */
+  join(member: RealCluster, options?: JoinOptions): Promise<void>
+  /** Applies a ResourceRegistry through the APIService. */
+  register(name: string, spec: object): Promise<void>
+  stop(): Promise<void>
+}
+
+export interface JoinOptions {
+  readonly name?: string
+  readonly url?: string
+  readonly labels?: Readonly<Record<string, string>>
+}
+
+export interface ServeProcess {
+  readonly process: GuardedProcess
+  readonly port: number
+  readonly url: string
+  readonly caPem: string
+  /** Stops it and starts it again on the same port. */
+  restart(): Promise<void>
+  stop(): Promise<void>
+}
+
+const READER_TOKEN = 'karmada-reads-members'
+const IMPERSONATOR_TOKEN = 'karmada-impersonates'
+
+/** Users of the control plane that tests act as; `viewer` may use search and proxying once bound. */
+export const HOST_USERS = [
+  { name: 'viewer', token: 'viewer-token', groups: ['viewers'] },
+  { name: 'nobody', token: 'nobody-token' },
+]
+
+/** `joined`: which members are registered at once; default all. */
+export async function startKarmadaFleet(
+  memberNames: readonly string[],
+  { joined = memberNames }: { readonly joined?: readonly string[] } = {},
+): Promise<KarmadaFleet> {
+  const users = [
+    { name: 'karmada', token: READER_TOKEN, groups: ['system:masters'] },
+    { name: 'karmada-impersonator', token: IMPERSONATOR_TOKEN },
+  ]
+  const [host, ...members] = await Promise.all([
+    startControlPlane({ name: 'host', users: HOST_USERS }),
+    ...memberNames.map((name) => startControlPlane({ name, users })),
+  ])
+  await prepareHost(host)
+  const fleet: KarmadaFleet = {
+    host,
+    members,
+    join: (member, options) => join(host, member, options),
+    async register(name, spec) {
+      const registry = { apiVersion: 'search.karmada.io/v1alpha1', kind: 'ResourceRegistry', metadata: { name }, spec }
+      await host.ok(`${BASE}/resourceregistries`, { body: registry })
+    },
+    async stop() {
+      await Promise.all([host, ...members].map((cluster) => cluster.stop()))
+    },
+  }
+  for (const member of members) if (joined.includes(member.name)) await fleet.join(member)
+  return fleet
+}
+
+async function prepareHost(host: RealCluster): Promise<void> {
+  await host.ok('/apis/apiextensions.k8s.io/v1/customresourcedefinitions', { body: CLUSTER_CRD })
+  for (const name of ['karmada-system', 'karmada-cluster']) {
+    await host.ok('/api/v1/namespaces', { body: { metadata: { name } } })
+  }
+  await until(
+    async () => (await host.request('/apis/cluster.karmada.io/v1alpha1/clusters')).status === 200,
+    'the Cluster CRD',
+  )
+}
+
+const CLUSTER_CRD = {
+  apiVersion: 'apiextensions.k8s.io/v1',
+  kind: 'CustomResourceDefinition',
+  metadata: { name: 'clusters.cluster.karmada.io' },
+  spec: {
+    group: 'cluster.karmada.io',
+    scope: 'Cluster',
+    names: { plural: 'clusters', singular: 'cluster', kind: 'Cluster', listKind: 'ClusterList' },
+    versions: [
+      {
+        name: 'v1alpha1',
+        served: true,
+        storage: true,
+        schema: { openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } },
+        subresources: { status: {} },
+      },
+    ],
+  },
+}
+
+async function join(host: RealCluster, member: RealCluster, options: JoinOptions = {}): Promise<void> {
+  const name = options.name ?? member.name
+  const secrets = '/api/v1/namespaces/karmada-cluster/secrets'
+  const base64 = (text: string): string => Buffer.from(text).toString('base64')
+  const access = { token: base64(READER_TOKEN), caBundle: base64(member.caPem) }
+  await host.ok(secrets, { body: { metadata: { name }, data: access } })
+  await host.ok(secrets, {
+    body: { metadata: { name: `${name}-impersonator` }, data: { token: base64(IMPERSONATOR_TOKEN) } },
+  })
+  const clusters = '/apis/cluster.karmada.io/v1alpha1/clusters'
+  await host.ok(clusters, {
+    body: {
+      apiVersion: 'cluster.karmada.io/v1alpha1',
+      kind: 'Cluster',
+      metadata: { name, labels: options.labels ?? {} },
+      spec: {
+        apiEndpoint: options.url ?? member.url,
+        syncMode: 'Push',
+        secretRef: { namespace: 'karmada-cluster', name },
+        impersonatorSecretRef: { namespace: 'karmada-cluster', name: `${name}-impersonator` },
+      },
+    },
+  })
+  await setReady(host, name, true)
+}
+
+/** Sets the Cluster's Ready condition, as Karmada's agent would. */
+export async function setReady(host: RealCluster, name: string, ready: boolean): Promise<void> {
+  const condition = {
+    type: 'Ready',
+    status: ready ? 'True' : 'False',
+    reason: 'Test',
+    message: '',
+    lastTransitionTime: '2026-11-30T00:00:00Z',
+  }
+  await host.ok(`/apis/cluster.karmada.io/v1alpha1/clusters/${name}/status`, {
+    method: 'PATCH',
+    headers: { 'content-type': 'application/merge-patch+json' },
+    body: JSON.stringify({ status: { conditions: [condition] } }),
+  })
+}
+
+/** Starts `fleetsearch serve` and the APIService in front of it; resolves when the APIService is Available. */
+export async function startServe(host: RealCluster, flags: readonly string[] = []): Promise<ServeProcess> {
+  const [port] = await freePorts(1)
+  const authority = await createAuthority('serving')
+  const pair = await authority.issue({
+    commonName: 'karmada-search',
+    dnsNames: ['karmada-search.karmada-system.svc', 'localhost'],
+    ips: ['127.0.0.1'],
+  })
+  const file = (name: string): string => path.join(host.folder, name)
+  await Promise.all([
+    writeFile(file('search.crt'), pair.certPem),
+    writeFile(file('search.key'), pair.keyPem, { mode: 0o600 }),
+  ])
+  const start = (): Promise<GuardedProcess> =>
+    startGuarded({
+      command: process.execPath,
+      args: [
+        path.join(import.meta.dirname, '../../bin/fleetsearch.js'),
+        'serve',
+        ...serveFlags(host, port!, file),
+        ...flags,
+      ],
+      logPath: file('fleetsearch.log'),
+    })
+  let running = await start()
+  await host.ok('/api/v1/namespaces/karmada-system/services', {
+    body: {
+      metadata: { name: 'karmada-search' },
+      spec: { type: 'ExternalName', externalName: 'localhost', ports: [{ port }] },
+    },
+  })
+  await host.ok('/apis/apiregistration.k8s.io/v1/apiservices', { body: apiService(port!, authority.certPem) })
+  const url = `https://127.0.0.1:${port!}`
+  await untilAvailable(host, () => running)
+  return {
+    get process() {
+      return running
+    },
+    port: port!,
+    url,
+    caPem: authority.certPem,
+    async restart() {
+      await running.stop()
+      running = await start()
+      await untilAvailable(host, () => running)
+    },
+    stop: () => running.stop(),
+  }
+}
+
+function serveFlags(host: RealCluster, port: number, file: (name: string) => string): string[] {
+  return [
+    `--kubeconfig=${host.kubeconfigPath}`,
+    '--bind-address=127.0.0.1',
+    `--secure-port=${port}`,
+    `--tls-cert-file=${file('search.crt')}`,
+    `--tls-private-key-file=${file('search.key')}`,
+    `--client-ca-file=${host.pki.file('ca.crt')}`,
+    `--requestheader-client-ca-file=${host.pki.file('front-proxy-ca.crt')}`,
+    '--requestheader-allowed-names=front-proxy-client',
+    `--data-dir=${file('fleetsearch-data')}`,
+    '--log-level=info',
+  ]
+}
+
+function apiService(port: number, caPem: string): object {
+  return {
+    apiVersion: 'apiregistration.k8s.io/v1',
+    kind: 'APIService',
+    metadata: { name: 'v1alpha1.search.karmada.io' },
+    spec: {
+      group: 'search.karmada.io',
+      version: 'v1alpha1',
+      groupPriorityMinimum: 2000,
+      versionPriority: 10,
+      caBundle: Buffer.from(caPem).toString('base64'),
+      service: { namespace: 'karmada-system', name: 'karmada-search', port },
+    },
+  }
+}
+
+async function untilAvailable(host: RealCluster, serve: () => GuardedProcess): Promise<void> {
+  await until(async () => {
+    if (!serve().running) throw new Error(`fleetsearch ended:\n${serve().logTail()}`)
+    const answer = await host.request(BASE)
+    return answer.status === 200
+  }, 'the APIService')
+}
+
+/** Polls until the condition holds; for what happens in other processes. Rejects after `limitMs` (default 60 s). */
+export async function until(condition: () => Promise<boolean>, what: string, limitMs = 60_000): Promise<void> {
+  const deadline = performance.now() + limitMs
+  while (!(await condition())) {
+    if (performance.now() > deadline) throw new Error(`${what} did not come within ${limitMs} ms`)
+    await delay(50)
+  }
+}
