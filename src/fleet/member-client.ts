@@ -57,6 +57,7 @@ class HttpMemberClient implements MemberClient {
   readonly #recovered = new Set<() => void>()
   /** Since when every request has failed; undefined while the member answers. */
   #failingSinceMs: number | undefined
+  #closed = false
 
   constructor(options: MemberClientOptions) {
     const server = serverUrl(options.server, ['http:', 'https:'])
@@ -83,6 +84,7 @@ class HttpMemberClient implements MemberClient {
   }
 
   close(): Promise<void> {
+    this.#closed = true
     return this.#connections.close()
   }
 
@@ -117,12 +119,13 @@ class HttpMemberClient implements MemberClient {
       return await this.#send(request, credentials)
     } catch (error) {
       const read = request.method === 'GET' || request.method === 'HEAD'
-      if (!read || !isMemberError(error, 'closed') || request.signal.aborted) throw error
+      if (!read || this.#closed || !isMemberError(error, 'closed') || request.signal.aborted) throw error
       return await this.#send(request, credentials)
     }
   }
 
   async #send(request: MemberRequest, credentials: Credentials): Promise<MemberResponse> {
+    if (this.#closed) throw new MemberError('closed', `${this.#target.server}: this client is closed`)
     const call = new Call(request, this.#options.clock, this.#target)
     try {
       const { statusCode, headers, body } = await this.#connections.dispatcher(credentials.tls).request({

@@ -2,6 +2,7 @@
  * Why no usable answer came from a member cluster. Foreign errors (Node, OpenSSL, undici) become one of these once, here,
  * by their codes; the rest of the program branches on `code` and shows `message`, which never holds a credential.
  */
+import { errors } from 'undici'
 import { tlsFault } from './tls-faults.ts'
 
 /**
@@ -31,6 +32,8 @@ const REFUSED = new Set(['ECONNREFUSED', 'EHOSTUNREACH', 'ENETUNREACH', 'EHOSTDO
 const DNS = new Set(['ENOTFOUND', 'EAI_AGAIN', 'EAI_FAIL', 'ENODATA', 'ESERVFAIL', 'ETIMEOUT'])
 const TIMEOUT = new Set(['ETIMEDOUT', 'UND_ERR_CONNECT_TIMEOUT', 'UND_ERR_HEADERS_TIMEOUT', 'UND_ERR_BODY_TIMEOUT'])
 
+const NOT_HTTP = 'HPE_INVALID' // undici's parser errors carry no code of their own in some builds
+
 /** Where the request went, for the message. Both without credentials (`redactUrl`). */
 export interface Target {
   readonly server: string
@@ -50,7 +53,7 @@ export function toMemberError(error: unknown, { server, proxy }: Target): Member
   if (REFUSED.has(code)) return make('refused', 'connection refused or unreachable')
   if (DNS.has(code)) return make('dns', 'the host name does not resolve')
   if (TIMEOUT.has(code)) return make('timeout', 'no connection in time')
-  if (code.startsWith('HPE_')) return make('protocol', 'the answer is not HTTP')
+  if (code === NOT_HTTP) return make('protocol', 'the answer is not HTTP')
   if (code.startsWith('Z_')) return make('protocol', 'the gzip body is damaged or cut off')
   if (code.startsWith('UND_ERR_PRX') || code.startsWith('UND_ERR_SOCKS5')) return make('proxy', 'the proxy failed')
   // undici aborts a request with this code when the proxy answers CONNECT with anything but 200.
@@ -65,6 +68,7 @@ function codeOf(error: unknown): string {
   for (let current = error, depth = 0; current instanceof Error && depth < 8; depth++) {
     const code = (current as Error & { code?: unknown }).code
     if (typeof code === 'string') found = code
+    if (current instanceof errors.HTTPParserError) return NOT_HTTP
     current = current instanceof AggregateError ? current.errors[0] : current.cause
   }
   return found
