@@ -13,7 +13,8 @@ const ROOMS_END = '<!-- rooms: end -->'
 
 function flagsPage(): string {
   const sections = Object.entries(commandFlags()).map(
-    ([, command]) => `## ${command.usage}\n\n${table(['flag', 'type', 'default', 'what it does here'], command.flags.map(flagRow))}`,
+    ([, command]) =>
+      `## ${command.usage}\n\n${table(['flag', 'type', 'default', 'what it does here'], command.flags.map(flagRow))}`,
   )
   return `# Flags\n\nGenerated from \`src/app/options/\` by \`npm run generate\`; a flag that nobody knows is an error that names it.\n\n${sections.join('\n')}`
 }
@@ -25,7 +26,12 @@ function flagRow(flag: FlagSpec): string[] {
 }
 
 function errorsPage(): string {
-  const rows = Object.entries(STATUS_CODES).map(([code, row]) => [`\`${code}\``, String(row.http), row.reason, row.meaning])
+  const rows = Object.entries(STATUS_CODES).map(([code, row]) => [
+    `\`${code}\``,
+    String(row.http),
+    row.reason,
+    row.meaning,
+  ])
   return `# Errors\n\nEvery error is a \`metav1.Status\`; under \`search/\` it also has a top-level \`error\` string equal to its message.\nGenerated from \`src/kube/status-error.ts\` by \`npm run generate\`.\n\n${table(['code', 'HTTP', 'reason', 'when'], rows)}`
 }
 
@@ -33,7 +39,10 @@ function architecturePage(current: string): string {
   const rooms = JSON.parse(readFileSync('rooms.json', 'utf8')) as Record<string, string | string[]>
   const rows = Object.entries(rooms)
     .filter((entry): entry is [string, string[]] => Array.isArray(entry[1]))
-    .map(([room, imports]) => [`\`${room}\``, imports.map((name) => (name === '*' ? 'all' : `\`${name}\``)).join(', ') || 'nothing'])
+    .map(([room, imports]) => [
+      `\`${room}\``,
+      imports.map((name) => (name === '*' ? 'all' : `\`${name}\``)).join(', ') || 'nothing',
+    ])
   const begin = current.indexOf(ROOMS_BEGIN)
   const end = current.indexOf(ROOMS_END)
   if (begin === -1 || end === -1) throw new Error('docs/architecture.md has lost the marks of its generated table')
@@ -41,7 +50,8 @@ function architecturePage(current: string): string {
 }
 
 function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
-  const line = (cells: readonly string[]): string => `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`
+  const line = (cells: readonly string[]): string =>
+    `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`
   return [line(head), line(head.map(() => '---')), ...rows.map(line), ''].join('\n')
 }
 
