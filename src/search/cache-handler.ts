@@ -1,0 +1,208 @@
+/**
+ * `search/cache/<native path>`: the objects of every cluster as one list, as karmada-search answers it, and what it does
+ * not do: order, paging, field selectors, clusters, sorting, Tables, freshness (docs/api.md).
+ */
+import type { CacheReader, ResourceReader } from '../cache/reader.ts'
+import type { Representation } from '../http/accept.ts'
+import { negotiate } from '../http/accept.ts'
+import type { ApiHandler, ApiRequest } from '../http/api-request.ts'
+import type { Exchange } from '../http/answer.ts'
+import type { ColumnSource } from '../http/column-source.ts'
+import { freshnessHeaders, freshnessOf, warningValue } from '../http/freshness.ts'
+import type { ListOptions } from '../http/list-options.ts'
+import { parseBool, parseListOptions } from '../http/list-options.ts'
+import type { ListAnswer, ObjectSequence } from '../http/object-list.ts'
+import { parseIncludeObject, sendList } from '../http/object-list.ts'
+import { readPage } from '../http/object-page.ts'
+import { compileSelection } from '../http/selection.ts'
+import { sendStatus } from '../http/status-response.ts'
+import { apiVersionOf } from '../kube/group-version.ts'
+import type { ClusterName } from '../kube/names.ts'
+import type { ResourcePath } from '../kube/resource-path.ts'
+import { parseResourcePath } from '../kube/resource-path.ts'
+import { badRequest, isStatusError, StatusError } from '../kube/status-error.ts'
+import type { Clock } from '../util/clock.ts'
+import { parseSortBy, readSortedPage } from './cache-sort.ts'
+import { parseClusterFilter } from './cluster-filter.ts'
+import type { ClusterNames, KnownResource, KnownResources } from './known-resources.ts'
+
+export interface SearchCacheOptions {
+  readonly cache: Pick<CacheReader, 'resource'>
+  readonly known: KnownResources
+  readonly clusters: ClusterNames
+  readonly columns: ColumnSource
+  readonly clock: Clock
+}
+
+/** `request.path` is the native path: what follows `search/cache`. */
+export function createSearchCacheHandler(options: SearchCacheOptions): ApiHandler {
+  return async (request, response) => {
+    try {
+      await serve(options, { request, response })
+    } catch (error) {
+      if (!isStatusError(error) || response.headersSent) throw error
+      sendStatus(response, error.toStatus(), { errorField: true })
+    }
+  }
+}
+
+async function serve(options: SearchCacheOptions, exchange: Exchange): Promise<void> {
+  const { request } = exchange
+  if (request.method !== 'GET')
+    throw new StatusError('methodNotAllowed', 'search/cache is read by GET', { details: {} })
+  const path = nativePath(request.path)
+  const target = resolveTarget(options, path)
+  if (path.namespace !== undefined && !target.known.namespaced) throw neverServed(path)
+  const read = parseRead(options, request)
+  if (target.reader === undefined) return sendNothing(options, exchange, target, read)
+  await sendCached(options, exchange, path, target.reader, read)
+}
+
+/** Everything of a request but its path. */
+interface Read {
+  readonly list: ListOptions
+  readonly clusters: ReadonlySet<ClusterName> | undefined
+  readonly representation: Representation
+}
+
+function parseRead(options: SearchCacheOptions, request: ApiRequest): Read {
+  if (parseBool(request.query.get('watch')) === true) throw watchRefused()
+  return {
+    list: parseListOptions(request.query, 'list'),
+    clusters: parseClusterFilter(request.query, options.clusters),
+    representation: negotiate(request.incoming.headers.accept, 'list'),
+  }
+}
+
+/** What answers: a cached resource, or nobody where it is known and not registered (in that version). */
+interface Target {
+  readonly known: KnownResource
+  readonly reader: ResourceReader | undefined
+  /** The version that is cached instead. */
+  readonly otherVersion?: string
+}
+
+function resolveTarget({ cache, known }: SearchCacheOptions, path: ResourcePath): Target {
+  const reader = cache.resource({ group: path.group, resource: path.resource })
+  if (reader !== undefined && reader.gvr.version === path.version) {
+    return { known: { ...reader.gvr, kind: reader.kind, namespaced: reader.namespaced }, reader }
+  }
+  const resource = known.known(path.group, path.version, path.resource)
+  if (resource === undefined) throw neverServed(path)
+  if (reader === undefined) return { known: resource, reader: undefined }
+  return { known: resource, reader: undefined, otherVersion: apiVersionOf(reader.gvr) }
+}
+
+async function sendCached(
+  { cache, columns, clock }: SearchCacheOptions,
+  exchange: Exchange,
+  path: ResourcePath,
+  reader: ResourceReader,
+  { list, clusters, representation }: Read,
+): Promise<void> {
+  const gvk = { group: reader.gvr.group, version: reader.gvr.version, kind: reader.kind }
+  // A namespaced object has no path without its namespace: as in the original, nothing is found there.
+  const namespace = path.namespace ?? (path.name !== undefined && reader.namespaced ? '' : undefined)
+  const selection = compileSelection({ ...list, namespace, name: path.name }, gvk)
+  const request = {
+    selection: namespace === '' ? { ...selection, nothing: true } : selection,
+    clusters,
+    limit: list.limit,
+    continue: list.continue,
+  }
+  const sortBy = exchange.request.query.get('sortBy') ?? ''
+  const kindColumns = (): ReturnType<ColumnSource['columnsFor']> => columns.columnsFor(reader.gvr, reader.kind)
+  const page =
+    sortBy === ''
+      ? await readPage(reader, request)
+      : await readSortedPage(reader, request, parseSortBy(sortBy, await kindColumns()))
+  const covered = reader.shards().filter(({ cluster }) => clusters === undefined || clusters.has(cluster))
+  const answer: ListAnswer = {
+    apiVersion: apiVersionOf(reader.gvr),
+    kind: reader.kind,
+    metadata: pageMetadata(page),
+    items: page,
+    headers: freshnessHeaders(covered.map((shard) => freshnessOf(shard, clock.monotonicMs()))),
+    columns: kindColumns,
+  }
+  await sendList(exchange, answer, representation, tableOptions(exchange.request, clock))
+}
+
+const NOTHING: ObjectSequence = {
+  length: 0,
+  bytesAt: () => {
+    throw new RangeError('an empty list has no items')
+  },
+}
+
+/** Known, not registered: an empty list, and nothing about that in its body. */
+function sendNothing(
+  { columns, clock }: SearchCacheOptions,
+  exchange: Exchange,
+  { known, otherVersion }: Target,
+  { list, representation }: Read,
+): Promise<void> {
+  compileSelection({ ...list, namespace: undefined, name: undefined }, known)
+  const warning =
+    otherVersion === undefined
+      ? {}
+      : { warning: warningValue(`${known.resource} is registered as ${otherVersion}: ask for that version`) }
+  const answer: ListAnswer = {
+    apiVersion: apiVersionOf(known),
+    kind: known.kind,
+    metadata: {},
+    items: NOTHING,
+    headers: warning,
+    columns: () => columns.columnsFor(known, known.kind),
+  }
+  return sendList(exchange, answer, representation, tableOptions(exchange.request, clock))
+}
+
+function tableOptions(request: ApiRequest, clock: Clock): Parameters<typeof sendList>[3] {
+  return { includeObject: parseIncludeObject(request.query), nowMs: clock.nowMs() }
+}
+
+function pageMetadata(page: { continue: string; remaining: number | undefined }): ListAnswer['metadata'] {
+  return {
+    ...(page.continue === '' ? {} : { continue: page.continue }),
+    ...(page.remaining === undefined ? {} : { remainingItemCount: page.remaining }),
+  }
+}
+
+const PROXY_HINT = 'the proxy, proxying/<any name>/proxy/<native path>, serves it'
+
+function nativePath(path: string): ResourcePath {
+  const parsed = parseResourcePath(path)
+  if (parsed === undefined) {
+    throw badRequest(
+      `search/cache is followed by the native path of a resource, such as api/v1/pods; as for other paths, ${PROXY_HINT}`,
+    )
+  }
+  if (parsed.watch) throw watchRefused()
+  if (parsed.subresource !== undefined) {
+    throw badRequest(`search/cache has no subresources such as ${parsed.resource}/${parsed.subresource}; ${PROXY_HINT}`)
+  }
+  return parsed
+}
+
+/** Answering with a list, as the original does, would leave a client waiting for events for ever. */
+function watchRefused(): StatusError {
+  const message = 'Forbidden: search/cache answers lists only; proxying/<any name>/proxy/<native path> is watched'
+  return new StatusError('invalid', `ListOptions.meta.k8s.io "" is invalid: watch: ${message}`, {
+    details: {
+      group: 'meta.k8s.io',
+      kind: 'ListOptions',
+      causes: [{ reason: 'FieldValueForbidden', message, field: 'watch' }],
+    },
+  })
+}
+
+function neverServed(path: ResourcePath): StatusError {
+  const what = `${apiVersionOf(path)} ${path.resource}`
+  return new StatusError(
+    'notFound',
+    `the server could not find the requested resource: no cluster and not the control plane has served ${what}` +
+      (path.namespace === undefined ? '' : ' in a namespace'),
+    { details: { ...(path.group === '' ? {} : { group: path.group }), kind: path.resource } },
+  )
+}
