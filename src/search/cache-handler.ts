@@ -22,9 +22,10 @@ import type { ResourcePath } from '../kube/resource-path.ts'
 import { parseResourcePath } from '../kube/resource-path.ts'
 import { badRequest, isStatusError, StatusError } from '../kube/status-error.ts'
 import type { Clock } from '../util/clock.ts'
-import { parseSortBy, readSortedPage } from './cache-sort.ts'
+import { readSortedPage } from './cache-sort.ts'
 import { parseClusterFilter } from './cluster-filter.ts'
 import type { ClusterNames, KnownResource, KnownResources } from './known-resources.ts'
+import { parseSortBy } from './sort-by.ts'
 
 export interface SearchCacheOptions {
   readonly cache: Pick<CacheReader, 'resource'>
@@ -94,7 +95,7 @@ function resolveTarget({ cache, known }: SearchCacheOptions, path: ResourcePath)
 }
 
 async function sendCached(
-  { cache, columns, clock }: SearchCacheOptions,
+  { columns, clock }: SearchCacheOptions,
   exchange: Exchange,
   path: ResourcePath,
   reader: ResourceReader,
