@@ -51,17 +51,18 @@ export class RegistryInformer {
   async run(signal: AbortSignal): Promise<void> {
     const { clock, random, logger } = this.#options
     let failures = 0
+    let progress = true
     while (!signal.aborted) {
       try {
         await this.#follow(signal, () => {
           failures = 0
+          progress = true
         })
       } catch (err) {
         if (signal.aborted) return
-        if (isStatusError(err, 'expired') && failures === 0) {
-          failures += 1
-          continue
-        }
+        const relist = progress && isStatusError(err, 'expired')
+        progress = false
+        if (relist) continue
         logger.warn({ err }, 'registries cannot be read; retrying')
         const wait = Math.min(FIRST_RETRY_MS * 2 ** failures++, LAST_RETRY_MS)
         await sleep(wait * (1 + random()), clock, signal).catch(() => undefined)
