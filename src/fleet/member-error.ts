@@ -9,10 +9,21 @@ import { tlsFault } from './tls-faults.ts'
  * `refused` nobody listens or the network is unreachable · `dns` the name does not resolve · `tls` the handshake failed on
  * either side · `proxy` the HTTP or SOCKS proxy refused · `timeout` no head, no byte or no connection in time · `closed`
  * the connection broke · `protocol` the answer is not HTTP · `tooLarge` the body exceeds the limit asked for · `auth` our
- * own credentials could not be obtained (file, exec plugin, identity provider) · `unreachable` nothing says how to reach it.
+ * own credentials could not be obtained (file, exec plugin, identity provider) · `unreachable` nothing says how to reach it ·
+ * `rejected` it answered with an error status where only success helps.
  */
 export type MemberErrorCode =
-  'refused' | 'dns' | 'tls' | 'proxy' | 'timeout' | 'closed' | 'protocol' | 'tooLarge' | 'auth' | 'unreachable'
+  | 'refused'
+  | 'dns'
+  | 'tls'
+  | 'proxy'
+  | 'timeout'
+  | 'closed'
+  | 'protocol'
+  | 'tooLarge'
+  | 'auth'
+  | 'unreachable'
+  | 'rejected'
 
 export class MemberError extends Error {
   readonly code: MemberErrorCode

@@ -24,6 +24,7 @@ const POLICIES: Readonly<Record<ReflectorErrorCode | MemberErrorCode, RetryPolic
   malformed: resume,
   shortWatch: resume,
   tooLarge: resume,
+  rejected: resume,
   refused: reconnect,
   dns: reconnect,
   tls: reconnect,
