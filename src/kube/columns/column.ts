@@ -15,6 +15,9 @@ export type ColumnType = 'keyword' | 'text' | 'int' | 'quantity' | 'time' | 'dur
 /** A typed value; undefined where the object has none (unset is neither empty nor false). Quantities and times as text. */
 export type ColumnValue = string | number | boolean | undefined
 
+/** A Table's cell. Integers of custom resources beyond 2^53 are bigints. */
+export type Cell = string | number | boolean | bigint | null
+
 export interface Column {
   /** Header of the Table, as a kube-apiserver prints it: `Ready`, `Nominated Node`. */
   readonly name: string
@@ -29,7 +32,7 @@ export interface Column {
     readonly priority: number
   }
   /** The Table's cell, exactly as a kube-apiserver prints it. `nowMs` is the wall clock, for ages. */
-  cell(object: JsonObject, nowMs: number): string | number | boolean | null
+  cell(object: JsonObject, nowMs: number): Cell
   /** The value queries compare. */
   value(object: JsonObject): ColumnValue
 }
@@ -37,5 +40,17 @@ export interface Column {
 export interface KindColumns {
   readonly columns: readonly Column[]
   /** Typed fields that queries know and the Table does not show (e.g. a pod's image). */
-  readonly extra?: readonly Pick<Column, 'field' | 'type' | 'value'>[]
+  readonly extra?: readonly ExtraField[]
+  /** What a Table's row says about the object beside its cells; undefined where there is nothing to say. */
+  rowConditions?(object: JsonObject): readonly RowCondition[] | undefined
+}
+
+export type ExtraField = Pick<Column, 'field' | 'type' | 'value'>
+
+/** `metav1.TableRowCondition`. */
+export interface RowCondition {
+  readonly type: string
+  readonly status: string
+  readonly reason: string
+  readonly message: string
 }
