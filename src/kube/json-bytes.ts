@@ -55,7 +55,7 @@ function skipBlanks(bytes: Uint8Array, from: number): number {
   return i
 }
 
-function isBlank(byte: number): boolean {
+export function isBlank(byte: number): boolean {
   return byte === SPACE || byte === 0x0a || byte === 0x0d || byte === 0x09
 }
 

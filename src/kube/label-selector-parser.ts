@@ -36,7 +36,6 @@ export function parseRequirements(text: string): Requirement[] {
 /** A NUL ends a token like a blank does, and ends the text where a token would begin: as Go's lexer has it. */
 function tokenize(text: string): Token[] {
   const tokens: Token[] = []
-  // eslint-disable-next-line no-control-regex -- NUL is part of the grammar, see above
   const lexer = /[ \t\r\n]*(?:(==|!=|[=!(),<>])|([^=!(),<> \t\r\n\0]+))\0?/y
   for (;;) {
     const match = lexer.exec(text)

@@ -1,4 +1,5 @@
 /** What a member sent is not what it should be. Never retried as it is: the reflector reports it and asks again. */
+import type { Status } from './status-error.ts'
 
 /**
  * `syntax` no JSON; `truncated` it ends too early; `tooLarge` beyond the caller's bound; `shape` JSON, yet of another form
@@ -23,7 +24,15 @@ export class MalformedError extends Error {
 export class MalformedObjectError extends MalformedError {}
 
 /** A LIST body. */
-export class MalformedListError extends MalformedError {}
+export class MalformedListError extends MalformedError {
+  /** What the member said instead of a list. */
+  readonly status: Status | undefined
+
+  constructor(code: MalformedCode, message: string, offset?: number, status?: Status) {
+    super(code, message, offset)
+    this.status = status
+  }
+}
 
 /** A WATCH stream. */
 export class MalformedEventError extends MalformedError {}

@@ -114,6 +114,18 @@ function objectStart(bytes: Buffer): number {
   return start
 }
 
+/** The value of one member of the object that `bytes` are, the last one of that key; for bytes known to be JSON. */
+export function memberSpan(bytes: Buffer, key: string): Span | undefined {
+  const matcher = new KeyMatcher([key])
+  let span: Span | undefined
+  eachMember(bytes, objectStart(bytes), (keyStart, keyEnd, start) => {
+    const end = skipValue(bytes, start)
+    if (matcher.match(bytes, keyStart, keyEnd) !== undefined) span = { start, end }
+    return end
+  })
+  return span
+}
+
 /** Gets a key without its quotes; returns the position behind its value, or `STOP`. */
 type MemberScan = (keyStart: number, keyEnd: number, valueStart: number) => number
 
