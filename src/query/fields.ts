@@ -1,0 +1,121 @@
+/** Which names are fields, what they stand for and how their values compare. */
+import type { ColumnType, KindColumns } from '../kube/columns/column.ts'
+
+/** A field of a query, found. */
+export interface Field {
+  /** As in a document's terms. */
+  readonly path: string
+  /** How its values compare; several where kinds differ. `json`: a JSON path, each value compares as what it looks like. */
+  readonly types: ReadonlySet<ColumnType | 'json'>
+  /** Objects below it count as its existence. */
+  readonly nested: boolean
+  /** Results can be sorted by it. */
+  readonly sortable: boolean
+}
+
+/** Fields of an object's identity. A kind's column of such a name is left out (NAME, AGE). */
+const IDENTITY_FIELDS: Readonly<Record<string, ColumnType>> = {
+  cluster: 'keyword',
+  kind: 'keyword',
+  group: 'keyword',
+  apiversion: 'keyword',
+  resource: 'keyword',
+  namespace: 'keyword',
+  name: 'keyword',
+  uid: 'keyword',
+  created: 'time',
+}
+
+/** Fields that any kind may have, by what it contains; a kind's column of such a name adds to them (a pod's IP, NODE). */
+const COMMON_FIELDS: Readonly<Record<string, ColumnType>> = {
+  version: 'keyword',
+  owner: 'keyword',
+  node: 'keyword',
+  image: 'keyword',
+  ip: 'ip',
+}
+
+const ALIASES: Readonly<Record<string, string>> = {
+  ns: 'namespace',
+  age: 'created',
+  '.metadata.name': 'name',
+  '.metadata.namespace': 'namespace',
+  '.metadata.uid': 'uid',
+  '.metadata.creationTimestamp': 'created',
+  '.metadata.ownerReferences.name': 'owner',
+  '.kind': 'kind',
+  '.apiVersion': 'apiversion',
+}
+
+const PREFIXES: readonly (readonly [string, string])[] = [
+  ['label.', 'label.'],
+  ['labels.', 'label.'],
+  ['.metadata.labels.', 'label.'],
+  ['annotation.', 'annotation.'],
+  ['annotations.', 'annotation.'],
+  ['.metadata.annotations.', 'annotation.'],
+]
+
+/** A path may leave out its first dot where it begins like this; any other needs it (`.rules.verbs`). */
+const JSON_ROOTS = /^(?:metadata|spec|status|data)\./
+
+const KEYWORD: ReadonlySet<ColumnType> = new Set(['keyword'])
+const JSON_TYPES: ReadonlySet<'json'> = new Set(['json'])
+
+/** The fields of all kinds there are. Names are case-insensitive but for the KEY of labels and annotations and paths. */
+export class FieldCatalog {
+  readonly #columns = new Map<string, Set<ColumnType>>()
+
+  constructor(kinds: Iterable<KindColumns>) {
+    for (const [field, type] of Object.entries({ ...IDENTITY_FIELDS, ...COMMON_FIELDS })) {
+      this.#columns.set(field, new Set([type]))
+    }
+    for (const kind of kinds) this.add(kind)
+  }
+
+  add(kind: KindColumns): void {
+    for (const { field, type } of [...kind.columns, ...(kind.extra ?? [])]) {
+      if (isIdentityField(field)) continue
+      const types = this.#columns.get(field)
+      if (types === undefined) this.#columns.set(field, new Set([type]))
+      else types.add(type)
+    }
+  }
+
+  /** Undefined for what is no field. */
+  find(name: string): Field | undefined {
+    const typed = jsonPathOf(name) ?? name
+    const path = alias(typed) ?? alias(typed.toLowerCase()) ?? typed
+    for (const [prefix, canonical] of PREFIXES) {
+      if (path.length > prefix.length && path.toLowerCase().startsWith(prefix.toLowerCase())) {
+        return { path: canonical + path.slice(prefix.length), types: KEYWORD, nested: false, sortable: false }
+      }
+    }
+    if (path.startsWith('.')) return { path, types: JSON_TYPES, nested: true, sortable: false }
+    return this.#named(path.toLowerCase())
+  }
+
+  /** Names of all fields but labels, annotations and paths, sorted. */
+  names(): readonly string[] {
+    return [...this.#columns.keys()].sort()
+  }
+
+  #named(path: string): Field | undefined {
+    const types = this.#columns.get(path)
+    return types === undefined ? undefined : { path, types, nested: false, sortable: true }
+  }
+}
+
+export function isIdentityField(field: string): boolean {
+  return Object.hasOwn(IDENTITY_FIELDS, field) || Object.hasOwn(ALIASES, field)
+}
+
+/** `.a.b` for `.a.b`, `$.a.b` and, below the usual roots, `a.b`. */
+function jsonPathOf(name: string): string | undefined {
+  const path = name.startsWith('$.') ? name.slice(1) : JSON_ROOTS.test(name) ? `.${name}` : name
+  return /^\.[^.]/.test(path) && !path.endsWith('.') ? path : undefined
+}
+
+function alias(name: string): string | undefined {
+  return Object.hasOwn(ALIASES, name) ? ALIASES[name] : undefined
+}

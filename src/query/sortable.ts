@@ -1,0 +1,137 @@
+/**
+ * Numbers, times, versions and addresses as text whose byte order is their order, exact for any number of digits: what
+ * every store can compare, sort and range over as a plain keyword.
+ */
+import { isIPv4, isIPv6 } from 'node:net'
+import { foldCase } from './tokens.ts'
+
+/** What a key begins with says of which sort it is; keys of two sorts are never compared. */
+export type SortableMark = '#' | '@' | '^' | '%'
+export const NUMBER: SortableMark = '#'
+export const TIME: SortableMark = '@'
+export const VERSION: SortableMark = '^'
+export const IP: SortableMark = '%'
+
+/** Longer ones are no numbers anyone compares. */
+const MAX_NUMBER_CHARS = 64
+const QUANTITY = /^([+-]?)([0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE]([+-]?[0-9]{1,3})|([numkMGTPE]|[KMGTPE]i)|)$/
+const DECIMAL_SUFFIX: Readonly<Record<string, number>> = { n: -9, u: -6, m: -3, k: 3, M: 6, G: 9, T: 12, P: 15, E: 18 }
+const BINARY_SUFFIX: Readonly<Record<string, bigint>> = { Ki: 10n, Mi: 20n, Gi: 30n, Ti: 40n, Pi: 50n, Ei: 60n }
+
+/** Biases the decimal exponent (a JSON number goes to e308, a quantity further by 18) to three digits. */
+const EXPONENT_BIAS = 500
+
+/**
+ * A decimal number or a Kubernetes quantity (`-1.5`, `1e3`, `100m`, `1.5Gi`); undefined for anything else.
+ * `p` + biased exponent + digits; `o` for zero; negative ones `n` with all digits complemented and a `~` that puts the
+ * shorter (larger) of two behind.
+ */
+export function sortableNumber(text: string): string | undefined {
+  if (text.length > MAX_NUMBER_CHARS) return undefined
+  const match = QUANTITY.exec(text)
+  if (match === null) return undefined
+  const [, sign, number = '', exponent = '0', suffix = ''] = match
+  const point = number.indexOf('.')
+  const fraction = point < 0 ? '' : number.slice(point + 1)
+  let digits = point < 0 ? number : number.slice(0, point) + fraction
+  const binary = BINARY_SUFFIX[suffix]
+  if (binary !== undefined) digits = (BigInt(digits) << binary).toString()
+  const scale = Number(exponent) + (DECIMAL_SUFFIX[suffix] ?? 0) - fraction.length
+  return encodeDecimal(sign === '-', digits, scale)
+}
+
+/** The number ±digits × 10^scale. */
+function encodeDecimal(negative: boolean, digits: string, scale: number): string | undefined {
+  const significant = digits.replace(/^0+/, '')
+  if (significant === '') return 'o'
+  const exponent = significant.length + scale + EXPONENT_BIAS
+  if (exponent < 0 || exponent > 999) return undefined
+  const text = String(exponent).padStart(3, '0') + significant.replace(/0+$/, '')
+  return negative ? `n${complement(text)}~` : `p${text}`
+}
+
+function complement(digits: string): string {
+  return digits.replace(/[0-9]/g, (digit) => String(9 - Number(digit)))
+}
+
+const RFC3339 =
+  /^([0-9]{4})-([0-9]{2})-([0-9]{2})[Tt]([0-9]{2}):([0-9]{2}):([0-9]{2})(\.[0-9]{1,9})?([Zz]|[+-][0-9]{2}:[0-9]{2})$/
+
+/** An RFC 3339 time, in UTC with its fraction: `20260102030405.123456`; undefined for anything else. */
+export function sortableTime(text: string): string | undefined {
+  const match = text.length < 20 ? null : RFC3339.exec(text)
+  if (match === null) return undefined
+  const [, year, month, day, hour, minute, second, fraction = '', zone = 'Z'] = match
+  const digits = `${year}${month}${day}${hour}${minute}${second}`
+  const rest = fraction.replace(/\.?0+$/, '')
+  if (zone === 'Z' || zone === 'z') return digits + rest
+  const ms = Date.parse(`${year}-${month}-${day}T${hour}:${minute}:${second}${zone}`)
+  return Number.isNaN(ms) ? undefined : sortableMs(ms) + rest
+}
+
+/** Milliseconds since the epoch as a time's key. */
+export function sortableMs(ms: number): string {
+  const digits = new Date(ms).toISOString().replace(/[-:TZ]/g, '')
+  return digits.replace(/\.?0+$/, '') // always has a fraction, so only its zeros go
+}
+
+const VERSION_TEXT = /^[vV]?([0-9]{1,9}(?:\.[0-9]{1,9}){0,3})(-[0-9A-Za-z.-]+)?(\+[0-9A-Za-z.-]+)?$/
+
+/** `v1.9` before `v1.10`; a pre-release before its release; the build last. Undefined for what is no version. */
+export function sortableVersion(text: string): string | undefined {
+  const match = VERSION_TEXT.exec(text)
+  if (match === null) return undefined
+  const [, core = '', pre = '', build = ''] = match
+  const numbers = core.split('.')
+  while (numbers.length < 4) numbers.push('0')
+  return `${numbers.map(lengthFirst).join('')}${pre === '' ? '~' : foldCase(pre)}${foldCase(build)}`
+}
+
+/** `a9`, `b10`: the letter is the number of digits. */
+function lengthFirst(digits: string): string {
+  const significant = digits.replace(/^0+(?=.)/, '')
+  return String.fromCharCode(0x60 + significant.length) + significant
+}
+
+/** An IPv4 or IPv6 address in hexadecimal, v4 first; undefined for anything else. */
+export function sortableIp(text: string): string | undefined {
+  if (isIPv4(text))
+    return `4${text
+      .split('.')
+      .map((part) => hex(Number(part), 2))
+      .join('')}`
+  return isIPv6(text) ? `6${expandIPv6(text)}` : undefined
+}
+
+function expandIPv6(text: string): string {
+  const [address = ''] = text.split('%') // without its zone
+  const [head = '', tail] = hexTail(address).split('::')
+  const left = groups(head)
+  const right = groups(tail ?? '')
+  const zeros = new Array<string>(8 - left.length - right.length).fill('0000')
+  return [...left, ...zeros, ...right].join('')
+}
+
+/** `::ffff:1.2.3.4` as `::ffff:0102:0304`. */
+function hexTail(address: string): string {
+  const dotted = /[0-9.]+\.[0-9]+$/.exec(address)
+  if (dotted === null) return address
+  const [a = 0, b = 0, c = 0, d = 0] = dotted[0].split('.').map(Number)
+  return `${address.slice(0, dotted.index)}${hex(a * 256 + b, 4)}:${hex(c * 256 + d, 4)}`
+}
+
+function groups(text: string): string[] {
+  return text
+    .split(':')
+    .filter((group) => group !== '')
+    .map((group) => group.toLowerCase().padStart(4, '0'))
+}
+
+function hex(value: number, digits: number): string {
+  return value.toString(16).padStart(digits, '0')
+}
+
+/** Text sorts without regard to case, then by its UTF-8 bytes. */
+export function sortableText(text: string): string {
+  return `${foldCase(text)}\u0001${text}`
+}

@@ -1,0 +1,67 @@
+/**
+ * How text becomes tokens: once, here, for documents and queries alike. Every engine is given these tokens and its own
+ * analysis is switched off, which is what makes engines agree.
+ */
+
+/** A value is cut to so many UTF-8 bytes before it reaches any store: Lucene refuses longer keywords (32,766 of UTF-16). */
+export const MAX_VALUE_BYTES = 8_191
+
+/** Longer values are found by their exact text and by free text, not by their pieces. */
+const MAX_PIECED_CHARS = 256
+
+/** Runs of anything but white space, ASCII punctuation and the general and CJK punctuation of Unicode. */
+const WORD = /[^\0-\x2f\x3a-\x40\x5b-\x60\x7b-\xa0\u2000-\u206f\u3000-\u303f]+/g
+
+const CONTROL = /[\0-\x1f\x7f]/g
+const SIMPLE = /^[a-z0-9]*$/
+
+/** Case-insensitive form. Locale-independent. */
+export function foldCase(text: string): string {
+  return text.toLowerCase()
+}
+
+/** Lower-case words in their order; separators of every sort are equal (`web-1`, `web_1` and `web 1` read the same). */
+export function words(text: string): string[] {
+  return foldCase(text.toWellFormed()).match(WORD) ?? []
+}
+
+/** The form in which whole values are compared: control characters are spaces, lone surrogates U+FFFD, cut to the limit. */
+export function exactValue(text: string): string {
+  if (text.length <= 64 && SIMPLE.test(text)) return text
+  return cutUtf8(text.toWellFormed().replace(CONTROL, ' '), MAX_VALUE_BYTES)
+}
+
+/** True where the only piece of an exact value is the value itself. */
+export function isSimple(value: string): boolean {
+  return SIMPLE.test(value)
+}
+
+/**
+ * The words by which `field:word` finds a value: the value itself and what stands between its separators, at each of three
+ * levels (`/` and white space, then `: @ = ,` and the like, then every separator), folded. For `docker.io/library/nginx:1.25`:
+ * the whole, `docker.io`, `library`, `nginx:1.25`, `nginx`, `1.25`, `docker`, `io`, `1`, `25`.
+ * Empty for a value that is too long.
+ */
+export function pieces(value: string): readonly string[] {
+  if (value.length > MAX_PIECED_CHARS) return []
+  const whole = foldCase(value)
+  if (isSimple(whole)) return [whole]
+  const found = new Set([whole])
+  for (const segment of whole.split(/[/\s]+/)) {
+    if (segment !== '') found.add(segment)
+    for (const part of segment.split(/[:@=,;|()[\]{}<>"'`!?#$%^&*+~\\]+/)) {
+      if (part !== '') found.add(part)
+    }
+  }
+  for (const word of whole.match(WORD) ?? []) found.add(word)
+  return [...found]
+}
+
+/** The longest beginning of whole characters that fits into so many UTF-8 bytes. */
+export function cutUtf8(text: string, maxBytes: number): string {
+  if (text.length * 3 <= maxBytes || Buffer.byteLength(text) <= maxBytes) return text
+  const bytes = Buffer.from(text, 'utf8')
+  let end = maxBytes
+  while (end > 0 && ((bytes[end] ?? 0) & 0xc0) === 0x80) end--
+  return bytes.toString('utf8', 0, end)
+}
