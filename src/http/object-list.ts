@@ -2,12 +2,13 @@
 import type { OutgoingHttpHeaders } from 'node:http'
 import type { KindColumns } from '../kube/columns/column.ts'
 import { badRequest } from '../kube/status-error.ts'
+import type { IncludeObject, TableObject } from '../kube/table.ts'
+import { renderTable, tableChunks } from '../kube/table.ts'
 import type { Representation } from './accept.ts'
 import type { Exchange } from './answer.ts'
 import { sendBody } from './answer.ts'
 import type { BodyWriter } from './body-writer.ts'
 import { partialObject } from './partial.ts'
-import { tableHead, tableRow, TABLE_TAIL } from './table.ts'
 import { jsonToYaml, jsonToYamlItem } from './yaml.ts'
 
 /** `metav1.ListMeta`; an absent field is left out. */
@@ -35,9 +36,6 @@ export interface ListAnswer {
   columns(): Promise<KindColumns>
 }
 
-/** `None` leaves the objects out of a Table's rows, `Metadata` (the default) and `Object` say how much of them is in it. */
-export type IncludeObject = 'None' | 'Metadata' | 'Object'
-
 export interface TableOptions {
   readonly includeObject: IncludeObject
   /** Wall clock, for ages. */
@@ -54,9 +52,6 @@ export function parseIncludeObject(query: URLSearchParams): IncludeObject {
   )
 }
 
-/** How a piece of JSON becomes one of the representation's. */
-type Item = (bytes: Uint8Array) => Uint8Array
-
 const COMMA = Buffer.from(',')
 
 export async function sendList(
@@ -66,38 +61,45 @@ export async function sendList(
   table: TableOptions,
 ): Promise<void> {
   const headers = { 'content-type': `application/${representation.format}`, ...answer.headers }
-  const parts = await listParts(answer, representation, table)
+  const columns = representation.as === 'table' ? await answer.columns() : undefined
   await sendBody(exchange, { headers }, async (body) => {
-    if (representation.format === 'json') return writeJson(body, answer.items, parts)
-    if (representation.as === 'table') return body.writeText(jsonToYaml(wholeJson(answer.items, parts)))
-    return writeYaml(body, answer.items, parts)
+    if (representation.as !== 'table') {
+      const list = itemList(answer, representation)
+      return representation.format === 'json' ? writeJson(body, answer.items, list) : writeYaml(body, answer, list)
+    }
+    const options = { columns: columns ?? { columns: [] }, apiVersion: representation.version, ...table }
+    return writeTable(body, answer, options, representation.format)
   })
 }
 
-/** Writes one object. `bytes` are canonical, with the resourceVersion that the client shall see. */
+export interface ObjectAnswer {
+  /** Canonical, with the resourceVersion that the client shall see. */
+  readonly bytes: Uint8Array
+  readonly resourceVersion: string
+  readonly headers: OutgoingHttpHeaders
+  /** Asked only for a Table. */
+  columns(): Promise<KindColumns>
+}
+
 export async function sendObject(
   exchange: Exchange,
-  bytes: Uint8Array,
+  answer: ObjectAnswer,
   representation: Representation,
-  table: TableOptions & { readonly columns: () => Promise<KindColumns>; readonly resourceVersion: string },
-  headers: OutgoingHttpHeaders,
+  table: TableOptions,
 ): Promise<void> {
-  const rendered = await renderObject(bytes, representation, table)
-  await sendBody(
-    exchange,
-    { headers: { 'content-type': `application/${representation.format}`, ...headers } },
-    (body) => {
-      if (representation.format === 'json') body.write(rendered)
-      else body.writeText(jsonToYaml(rendered))
-      return Promise.resolve()
-    },
-  )
+  const headers = { 'content-type': `application/${representation.format}`, ...answer.headers }
+  const rendered = await renderObject(answer, representation, table)
+  await sendBody(exchange, { headers }, (body) => {
+    if (representation.format === 'json') body.write(rendered)
+    else body.writeText(jsonToYaml(rendered))
+    return Promise.resolve()
+  })
 }
 
 async function renderObject(
-  bytes: Uint8Array,
+  { bytes, resourceVersion, columns }: ObjectAnswer,
   representation: Representation,
-  table: TableOptions & { readonly columns: () => Promise<KindColumns>; readonly resourceVersion: string },
+  table: TableOptions,
 ): Promise<Uint8Array> {
   switch (representation.as) {
     case 'object':
@@ -105,52 +107,36 @@ async function renderObject(
     case 'partial':
       return partialObject(bytes, representation.version)
     case 'table': {
-      const columns = await table.columns()
-      const head = tableHead(columns, representation.version, { resourceVersion: table.resourceVersion })
-      return Buffer.concat([head, tableRow(columns, bytes, representation.version, table), TABLE_TAIL])
+      const listMeta = { resourceVersion }
+      const { version: apiVersion } = representation
+      return renderTable({ columns: await columns(), objects: [{ bytes }], apiVersion, listMeta, ...table })
     }
     default:
       return representation satisfies never
   }
 }
 
-interface ListParts {
-  readonly head: Uint8Array
-  readonly item: Item
-  readonly tail: Uint8Array
+/** A list of objects: everything up to its items, and what becomes of each. */
+interface ItemList {
+  readonly apiVersion: string
+  readonly kind: string
+  readonly item: (bytes: Uint8Array) => Uint8Array
+  readonly metadata: ListMetadata
 }
 
-async function listParts(answer: ListAnswer, representation: Representation, table: TableOptions): Promise<ListParts> {
-  switch (representation.as) {
-    case 'object':
-      return itemList(answer.apiVersion, `${answer.kind}List`, answer.metadata, (bytes) => bytes)
-    case 'partial': {
-      const { version } = representation
-      return itemList(`meta.k8s.io/${version}`, 'PartialObjectMetadataList', answer.metadata, (bytes) =>
-        partialObject(bytes, version),
-      )
-    }
-    case 'table': {
-      const columns = await answer.columns()
-      const { version } = representation
-      return {
-        head: tableHead(columns, version, answer.metadata),
-        item: (bytes) => tableRow(columns, bytes, version, table),
-        tail: TABLE_TAIL,
-      }
-    }
-    default:
-      return representation satisfies never
+function itemList(answer: ListAnswer, representation: Exclude<Representation, { as: 'table' }>): ItemList {
+  const { metadata } = answer
+  if (representation.as === 'object') {
+    return { apiVersion: answer.apiVersion, kind: `${answer.kind}List`, item: (bytes) => bytes, metadata }
   }
+  const { version } = representation
+  const item = (bytes: Uint8Array): Uint8Array => partialObject(bytes, version)
+  return { apiVersion: `meta.k8s.io/${version}`, kind: 'PartialObjectMetadataList', item, metadata }
 }
 
-function itemList(apiVersion: string, kind: string, metadata: ListMetadata, item: Item): ListParts {
-  const head = JSON.stringify({ apiVersion, kind, metadata })
-  return { head: Buffer.from(`${head.slice(0, -1)},"items":[`), item, tail: Buffer.from(']}') }
-}
-
-async function writeJson(body: BodyWriter, items: ObjectSequence, { head, item, tail }: ListParts): Promise<void> {
-  body.write(head)
+async function writeJson(body: BodyWriter, items: ObjectSequence, list: ItemList): Promise<void> {
+  const { apiVersion, kind, metadata, item } = list
+  body.writeText(`${JSON.stringify({ apiVersion, kind, metadata }).slice(0, -1)},"items":[`)
   for (let i = 0; i < items.length; i++) {
     const bytes = items.bytesAt(i)
     const rendered = item(bytes)
@@ -160,13 +146,15 @@ async function writeJson(body: BodyWriter, items: ObjectSequence, { head, item, 
     const wait = body.ready()
     if (wait !== undefined) await wait
   }
-  body.write(tail)
+  body.writeText(']}')
 }
 
+/** Writing YAML takes about thirty times as long as parsing JSON of that size. */
+const YAML_COST = 30
+
 /** Keys in the order of the alphabet, as everywhere in YAML: apiVersion, items, kind, metadata. */
-async function writeYaml(body: BodyWriter, items: ObjectSequence, { head, item, tail }: ListParts): Promise<void> {
-  const empty = JSON.parse(Buffer.concat([head, tail]).toString('utf8')) as Record<string, unknown>
-  const { apiVersion, kind, metadata } = empty
+async function writeYaml(body: BodyWriter, { items }: ListAnswer, list: ItemList): Promise<void> {
+  const { apiVersion, kind, metadata, item } = list
   body.writeText(jsonToYaml(Buffer.from(JSON.stringify({ apiVersion }))))
   body.writeText(items.length === 0 ? 'items: []\n' : 'items:\n')
   for (let i = 0; i < items.length; i++) {
@@ -179,14 +167,26 @@ async function writeYaml(body: BodyWriter, items: ObjectSequence, { head, item, 
   body.writeText(jsonToYaml(Buffer.from(JSON.stringify({ kind, metadata }))))
 }
 
-/** Writing YAML takes about thirty times as long as parsing JSON of that size. */
-const YAML_COST = 30
-
-function wholeJson(items: ObjectSequence, { head, item, tail }: ListParts): Buffer {
-  const pieces: Uint8Array[] = [head]
-  for (let i = 0; i < items.length; i++) {
-    if (i > 0) pieces.push(COMMA)
-    pieces.push(item(items.bytesAt(i)))
+async function writeTable(
+  body: BodyWriter,
+  { items, metadata }: ListAnswer,
+  options: Omit<Parameters<typeof tableChunks>[0], 'objects' | 'listMeta'>,
+  format: Representation['format'],
+): Promise<void> {
+  const whole: Buffer[] = []
+  for (const chunk of tableChunks({ ...options, objects: eachObject(items, body), listMeta: metadata })) {
+    if (format === 'json') body.write(chunk)
+    else whole.push(chunk)
+    const wait = body.ready()
+    if (wait !== undefined) await wait
   }
-  return Buffer.concat([...pieces, tail])
+  if (format === 'yaml') body.writeText(jsonToYaml(Buffer.concat(whole)))
+}
+
+function* eachObject(items: ObjectSequence, body: BodyWriter): Generator<TableObject, void, undefined> {
+  for (let i = 0; i < items.length; i++) {
+    const bytes = items.bytesAt(i)
+    body.worked(bytes.length)
+    yield { bytes }
+  }
 }

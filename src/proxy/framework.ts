@@ -1,0 +1,100 @@
+/**
+ * `proxying/<any name>/<any word>/<native path>`: many clusters as if they were one.
+ *
+ * One cluster out of many is chosen by the path `proxying/cluster.<NAME>/…` (so that it can be a kubectl's server) or by
+ * the header `Fleetsearch-Cluster`; both are stripped before anything is forwarded.
+ */
+import { SEARCH_GROUP_VERSION } from '../api/resource-registry.ts'
+import type { FleetReader } from '../fleet/fleet.ts'
+import type { ApiHandler, ApiRequest } from '../http/api-request.ts'
+import type { Exchange } from '../http/answer.ts'
+import { parseBool } from '../http/list-options.ts'
+import { pathNotFound } from '../http/status-response.ts'
+import type { ClusterName } from '../kube/names.ts'
+import type { ResourcePath } from '../kube/resource-path.ts'
+import { parseResourcePath } from '../kube/resource-path.ts'
+import { badRequest, StatusError } from '../kube/status-error.ts'
+import type { Plugin, ProxyRequest, Verb } from './plugin.ts'
+
+export interface ProxyOptions {
+  readonly plugins: readonly Plugin[]
+  readonly fleet: Pick<FleetReader, 'member'>
+}
+
+const CLUSTER_PREFIX = 'cluster.'
+export const CLUSTER_HEADER = 'fleetsearch-cluster'
+
+/** `request.path` is what follows `proxying`: `/<name>/<word>/<native path>`. */
+export function createProxyHandler({ plugins, fleet }: ProxyOptions): ApiHandler {
+  const chain = plugins.toSorted((a, b) => a.order - b.order)
+  return async (request, response) => {
+    const proxied = parseProxyRequest({ request, response }, fleet)
+    const plugin = chain.find((candidate) => candidate.supports(proxied))
+    if (plugin === undefined) throw pathNotFound()
+    await plugin.connect(proxied)
+  }
+}
+
+function parseProxyRequest(exchange: Exchange, fleet: ProxyOptions['fleet']): ProxyRequest {
+  const { request } = exchange
+  const match = /^\/([^/]+)\/([^/]+)(\/.*)?$/.exec(request.path)
+  if (match === null) throw pathNotFound()
+  const [, name = '', word = '', path = '/'] = match
+  const resource = parseResourcePath(path)
+  return {
+    ...exchange,
+    path,
+    resource,
+    verb: verbOf(request, resource),
+    cluster: chosenCluster(request, decode(name), fleet),
+    prefix: `/apis/${SEARCH_GROUP_VERSION}/proxying/${name}/${word}`,
+  }
+}
+
+function decode(segment: string): string {
+  try {
+    return decodeURIComponent(segment)
+  } catch {
+    throw badRequest('the path has a broken percent escape')
+  }
+}
+
+/** Throws `notFound` for a cluster there is none of, `badRequest` where path and header name different ones. */
+function chosenCluster(request: ApiRequest, name: string, fleet: ProxyOptions['fleet']): ClusterName | undefined {
+  const byPath = name.startsWith(CLUSTER_PREFIX) ? name.slice(CLUSTER_PREFIX.length) : undefined
+  const header = request.incoming.headers[CLUSTER_HEADER]
+  const byHeader = typeof header === 'string' && header !== '' ? header : undefined
+  if (byPath !== undefined && byHeader !== undefined && byPath !== byHeader) {
+    throw badRequest(`the path chooses cluster ${byPath}, the header ${CLUSTER_HEADER} another one`)
+  }
+  const chosen = (byPath ?? byHeader) as ClusterName | undefined
+  if (chosen !== undefined && fleet.member(chosen) === undefined) {
+    throw new StatusError('notFound', `clusters.cluster.karmada.io ${JSON.stringify(chosen)} not found`, {
+      details: { name: chosen, group: 'cluster.karmada.io', kind: 'clusters' },
+    })
+  }
+  return chosen
+}
+
+/** Source: apiserver pkg/endpoints/request/requestinfo.go. */
+function verbOf({ method, query }: ApiRequest, resource: ResourcePath | undefined): Verb {
+  switch (method) {
+    case 'GET':
+    case 'HEAD':
+      if (resource?.watch === true) return 'watch'
+      if (resource === undefined || resource.name !== undefined) return 'get'
+      return parseBool(query.get('watch')) === true ? 'watch' : 'list'
+    case 'POST':
+      return 'create'
+    case 'PUT':
+      return 'update'
+    case 'PATCH':
+      return 'patch'
+    case 'DELETE':
+      return resource?.name === undefined ? 'deletecollection' : 'delete'
+    case 'OPTIONS':
+      return 'options'
+    default:
+      throw new StatusError('methodNotAllowed', `the method ${method} is not known here`, { details: {} })
+  }
+}

@@ -1,0 +1,160 @@
+/** Plugin 1000: get, list and watch of registered resources, out of the cache. Registered, not cached, decides. */
+import type { CacheReader, CachedObject, ResourceReader } from '../../cache/reader.ts'
+import { negotiate } from '../../http/accept.ts'
+import type { ColumnSource } from '../../http/column-source.ts'
+import { freshnessHeaders, freshnessOf } from '../../http/freshness.ts'
+import type { ListOptions } from '../../http/list-options.ts'
+import { parseListOptions } from '../../http/list-options.ts'
+import type { ListAnswer, ObjectAnswer } from '../../http/object-list.ts'
+import { parseIncludeObject, sendList, sendObject } from '../../http/object-list.ts'
+import { readPage } from '../../http/object-page.ts'
+import type { Selection } from '../../http/selection.ts'
+import { compileSelection } from '../../http/selection.ts'
+import { pathNotFound } from '../../http/status-response.ts'
+import { requestedVersions, waitForVersions } from '../../http/version-wait.ts'
+import { withResourceVersion } from '../../kube/canonical-object.ts'
+import { apiVersionOf } from '../../kube/group-version.ts'
+import { encodeVersionMap } from '../../kube/multi-cluster-version.ts'
+import type { ClusterName } from '../../kube/names.ts'
+import { badRequest, notFound } from '../../kube/status-error.ts'
+import type { ResourcePath } from '../../kube/resource-path.ts'
+import type { Clock, Random } from '../../util/clock.ts'
+import { ambiguous, ownersOf } from '../owners.ts'
+import type { Plugin, ProxyRequest } from '../plugin.ts'
+import { chosenClusters } from '../plugin.ts'
+import { serveWatch } from '../watch/serve-watch.ts'
+
+export interface CachePluginOptions {
+  readonly cache: Pick<CacheReader, 'resource'>
+  readonly columns: ColumnSource
+  readonly clock: Clock
+  readonly random: Random
+}
+
+export function createCachePlugin(options: CachePluginOptions): Plugin {
+  return {
+    name: 'cache',
+    order: 1000,
+    supports: (request) => readerFor(options.cache, request) !== undefined && !asksMembers(request),
+    async connect(request) {
+      const reader = readerFor(options.cache, request)
+      const { resource, verb } = request
+      if (reader === undefined || resource === undefined) throw pathNotFound()
+      if (resource.namespace !== undefined && !reader.namespaced) throw pathNotFound()
+      if (verb === 'get') return get(options, request, resource, reader)
+      const list = parseListOptions(request.request.query, verb === 'watch' ? 'watch' : 'list')
+      const selection = selectionOf(list, resource, reader)
+      if (verb === 'watch') return watch(options, request, reader, list, selection)
+      return sendCachedList(options, request, reader, list, selection)
+    },
+  }
+}
+
+/** The cached resource that a read is about, if it is one of that version. */
+function readerFor(cache: CachePluginOptions['cache'], { resource, verb }: ProxyRequest): ResourceReader | undefined {
+  if (resource === undefined || resource.subresource !== undefined) return undefined
+  if (verb !== 'get' && verb !== 'list' && verb !== 'watch') return undefined
+  const reader = cache.resource(resource)
+  return reader?.gvr.version === resource.version ? reader : undefined
+}
+
+/** Reads that want the members' own word: the next plugin's. */
+export function asksMembers({ request: { query }, verb }: ProxyRequest): boolean {
+  const strong = query.get('consistency') === 'strong'
+  return verb !== 'watch' && (strong || (verb === 'list' && query.get('resourceVersionMatch') === 'Exact'))
+}
+
+function selectionOf(list: ListOptions, resource: ResourcePath, reader: ResourceReader): Selection {
+  const gvk = { ...reader.gvr, kind: reader.kind }
+  const selection = compileSelection({ ...list, namespace: resource.namespace, name: undefined }, gvk)
+  if (resource.name === undefined) return selection
+  if (selection.name !== undefined && selection.name !== resource.name) {
+    throw badRequest("fieldSelector metadata.name doesn't match requested name")
+  }
+  return { ...selection, name: resource.name }
+}
+
+async function get(
+  { clock, columns }: CachePluginOptions,
+  request: ProxyRequest,
+  resource: ResourcePath,
+  reader: ResourceReader,
+): Promise<void> {
+  const { query, incoming, signal } = request.request
+  const representation = negotiate(incoming.headers.accept, 'object')
+  await waitForVersions(reader, requestedVersions(query.get('resourceVersion') ?? ''), clock, signal)
+  const object = theOwner(request, resource, reader)
+  const version = encodeVersionMap(new Map([[object.cluster, object.resourceVersion]]))
+  const answer: ObjectAnswer = {
+    bytes: withResourceVersion(object, version),
+    resourceVersion: version,
+    headers: freshness(reader, clock, (cluster) => cluster === object.cluster),
+    columns: () => columns.columnsFor(reader.gvr, reader.kind),
+  }
+  await sendObject(request, answer, representation, { includeObject: parseIncludeObject(query), nowMs: clock.nowMs() })
+}
+
+function theOwner(request: ProxyRequest, resource: ResourcePath, reader: ResourceReader): CachedObject {
+  const owners = ownersOf(reader, resource, chosenClusters(request))
+  const [first] = owners
+  if (first === undefined) throw notFound(resource, resource.name ?? '')
+  if (owners.length > 1) throw ambiguous(resource, owners)
+  return first
+}
+
+async function sendCachedList(
+  { clock, columns }: CachePluginOptions,
+  request: ProxyRequest,
+  reader: ResourceReader,
+  list: ListOptions,
+  selection: Selection,
+): Promise<void> {
+  const { query, incoming, signal } = request.request
+  const representation = negotiate(incoming.headers.accept, 'list')
+  const clusters = chosenClusters(request)
+  await waitForVersions(reader, requestedVersions(list.resourceVersion), clock, signal)
+  const page = await readPage(reader, { selection, clusters, limit: list.limit, continue: list.continue })
+  const answer: ListAnswer = {
+    apiVersion: apiVersionOf(reader.gvr),
+    kind: reader.kind,
+    metadata: {
+      // The original writes an empty one on the last page, a kube-apiserver none; only the plain list is both theirs.
+      ...(page.continue === '' && representation.as !== 'object' ? {} : { continue: page.continue }),
+      ...(page.remaining === undefined ? {} : { remainingItemCount: page.remaining }),
+      resourceVersion: page.version,
+    },
+    items: page,
+    headers: freshness(reader, clock, (cluster) => clusters === undefined || clusters.has(cluster)),
+    columns: () => columns.columnsFor(reader.gvr, reader.kind),
+  }
+  await sendList(request, answer, representation, { includeObject: parseIncludeObject(query), nowMs: clock.nowMs() })
+}
+
+async function watch(
+  { clock, columns, random }: CachePluginOptions,
+  request: ProxyRequest,
+  reader: ResourceReader,
+  list: ListOptions,
+  selection: Selection,
+): Promise<void> {
+  const clusters = chosenClusters(request)
+  await serveWatch(request, {
+    reader,
+    list,
+    selection,
+    clusters,
+    columns: () => columns.columnsFor(reader.gvr, reader.kind),
+    headers: freshness(reader, clock, (cluster) => clusters === undefined || clusters.has(cluster)),
+    clock,
+    random,
+  })
+}
+
+function freshness(
+  reader: ResourceReader,
+  clock: Clock,
+  covers: (cluster: ClusterName) => boolean,
+): ReturnType<typeof freshnessHeaders> {
+  const shards = reader.shards().filter(({ cluster }) => covers(cluster))
+  return freshnessHeaders(shards.map((shard) => freshnessOf(shard, clock.monotonicMs())))
+}

@@ -1,0 +1,147 @@
+/** A watch over the cache: events of all clusters in one stream, resumable by the version map in each of them. */
+import type { OutgoingHttpHeaders } from 'node:http'
+import type { ResourceReader, WatchItem } from '../../cache/reader.ts'
+import { negotiate } from '../../http/accept.ts'
+import type { Exchange } from '../../http/answer.ts'
+import { ClientGoneError } from '../../http/body-writer.ts'
+import type { ListOptions } from '../../http/list-options.ts'
+import { parseIncludeObject } from '../../http/object-list.ts'
+import type { Selection } from '../../http/selection.ts'
+import { requestedVersions, waitForVersions } from '../../http/version-wait.ts'
+import type { KindColumns } from '../../kube/columns/column.ts'
+import type { VersionMap } from '../../kube/multi-cluster-version.ts'
+import type { ClusterName } from '../../kube/names.ts'
+import { expired } from '../../kube/status-error.ts'
+import type { Clock, Random } from '../../util/clock.ts'
+import { EventRenderer } from './event-renderer.ts'
+import { EventStream } from './event-stream.ts'
+import type { Matcher } from './selector-transition.ts'
+import { matcherOf, transition } from './selector-transition.ts'
+import { watchSignal } from './watch-signal.ts'
+
+export interface WatchRequest {
+  readonly reader: ResourceReader
+  readonly list: ListOptions
+  readonly selection: Selection
+  /** Only these clusters; undefined: all. */
+  readonly clusters: ReadonlySet<ClusterName> | undefined
+  readonly columns: () => Promise<KindColumns>
+  readonly headers: OutgoingHttpHeaders
+  readonly clock: Clock
+  readonly random: Random
+}
+
+/** Resolves when the watch has ended: its time is over, the client is gone, or its last event was an ERROR. */
+export async function serveWatch({ request, response }: Exchange, watch: WatchRequest): Promise<void> {
+  const { reader, list, clock, random } = watch
+  const representation = negotiate(request.incoming.headers.accept, 'stream')
+  const renderer = new EventRenderer({
+    gvk: { ...reader.gvr, kind: reader.kind },
+    representation,
+    columns: representation.as === 'table' ? await watch.columns() : undefined,
+    includeObject: parseIncludeObject(request.query),
+    clock,
+  })
+  const from = await startOf(watch, request.signal)
+  if (request.method === 'HEAD') {
+    response.writeHead(200, { 'content-type': 'application/json', ...watch.headers }).end()
+    return
+  }
+  const lifetime = watchSignal(list.timeoutSeconds, clock, random, request.signal)
+  try {
+    const stream = new EventStream(response, watch.headers)
+    await pump(watch, stream, renderer, from, lifetime.signal)
+    stream.end()
+  } catch (error) {
+    if (!(error instanceof ClientGoneError)) throw error
+  } finally {
+    lifetime.dispose()
+  }
+}
+
+/** The versions to resume behind; undefined: begin with the present objects. */
+async function startOf(
+  { reader, list, clusters, clock }: WatchRequest,
+  signal: AbortSignal,
+): Promise<VersionMap | undefined> {
+  const requested = requestedVersions(list.resourceVersion)
+  if (list.sendInitialEvents === true) {
+    await waitForVersions(reader, requested, clock, signal)
+    return undefined
+  }
+  const from = requested ?? (list.sendInitialEvents === false ? reader.versions() : undefined)
+  if (from === undefined || clusters === undefined) return from
+  return new Map([...from].filter(([cluster]) => clusters.has(cluster)))
+}
+
+async function pump(
+  { reader, list, selection, clusters }: WatchRequest,
+  stream: EventStream,
+  renderer: EventRenderer,
+  from: VersionMap | undefined,
+  signal: AbortSignal,
+): Promise<void> {
+  const { namespace, name } = selection
+  const delivery = new Delivery(stream, renderer, list, matcherOf(selection))
+  const batches = reader.watch({
+    signal,
+    ...(from === undefined ? {} : { from }),
+    ...(clusters === undefined ? {} : { clusters }),
+    ...(namespace === undefined ? {} : { namespace }),
+    ...(name === undefined ? {} : { name }),
+  })
+  for await (const batch of batches) {
+    for (const item of batch) {
+      delivery.deliver(item)
+      if (stream.full) await stream.flush()
+    }
+    await stream.flush()
+  }
+}
+
+/** Puts the cache's items on the wire. */
+class Delivery {
+  readonly #stream: EventStream
+  readonly #renderer: EventRenderer
+  readonly #list: ListOptions
+  readonly #matches: Matcher | undefined
+
+  constructor(stream: EventStream, renderer: EventRenderer, list: ListOptions, matches: Matcher | undefined) {
+    this.#stream = stream
+    this.#renderer = renderer
+    this.#list = list
+    this.#matches = matches
+  }
+
+  deliver(item: WatchItem): void {
+    switch (item.type) {
+      case 'EVENT':
+        return this.#event(item)
+      case 'INITIAL':
+        if (this.#matches?.(item.object) === false) return
+        return this.#stream.push('ADDED', this.#renderer.object(item.object, item.versions))
+      case 'INITIAL_END':
+        if (this.#list.sendInitialEvents === true) this.#bookmark(item.versions, true)
+        return
+      case 'BOOKMARK':
+        return this.#bookmark(item.versions, false)
+      case 'EXPIRED':
+        return this.#stream.error(expired(item.message).toStatus())
+      default:
+        return item satisfies never
+    }
+  }
+
+  #event({ event, versions }: Extract<WatchItem, { type: 'EVENT' }>): void {
+    const seen = transition(event, this.#matches)
+    if (seen === undefined) return
+    const whole = seen.object === event.object
+    const bytes = whole ? this.#renderer.event(event, versions) : this.#renderer.object(seen.object, versions)
+    this.#stream.push(seen.type, bytes)
+  }
+
+  #bookmark(versions: VersionMap, initialEventsEnd: boolean): void {
+    if (!this.#list.allowWatchBookmarks) return
+    this.#stream.push('BOOKMARK', this.#renderer.bookmark(versions, initialEventsEnd))
+  }
+}
