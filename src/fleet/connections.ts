@@ -8,9 +8,10 @@
 import { createSecureContext } from 'node:tls'
 import { Agent, ProxyAgent, type Dispatcher, type buildConnector } from 'undici'
 import { sameTls, type TlsMaterial } from './credentials.ts'
+import { isSocks, socksConnector } from './socks-connector.ts'
 
 export interface ProxySettings {
-  /** `http:`, `https:`, `socks5:`; user and password in it are sent as basic credentials. */
+  /** `http:`, `https:`, `socks4:`, `socks5:`, …; user and password in it are sent as basic credentials. */
   readonly url: string
   /** Extra headers of the CONNECT request. */
   readonly headers?: Readonly<Record<string, string | string[]>>
@@ -70,6 +71,7 @@ export class Connections {
     const socket = { timeout: CONNECT_TIMEOUT_MS, keepAlive: true, keepAliveInitialDelay: KEEP_ALIVE_PROBE_AFTER_MS }
     const member = { ...socket, ...connectionOptions(tls), allowH2: false }
     if (this.#proxy === undefined) return new Agent({ ...options, connect: member })
+    if (isSocks(this.#proxy.url)) return new Agent({ ...options, connect: socksConnector(this.#proxy.url, member) })
     return new ProxyAgent({
       ...options,
       uri: this.#proxy.url,

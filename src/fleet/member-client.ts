@@ -27,6 +27,7 @@ export interface MemberClientOptions {
   readonly clock: Clock
 }
 
+const PROXY_PROTOCOLS = ['http:', 'https:', 'socks:', 'socks4:', 'socks4a:', 'socks5:', 'socks5h:']
 const DEFAULT_HEADERS_TIMEOUT_MS = 30_000
 const DEFAULT_IDLE_MS = 30_000
 const DEFAULT_BODY_LIMIT = 64 * 1024 * 1024
@@ -61,7 +62,7 @@ class HttpMemberClient implements MemberClient {
 
   constructor(options: MemberClientOptions) {
     const server = serverUrl(options.server, ['http:', 'https:'])
-    if (options.proxy !== undefined) serverUrl(options.proxy.url, ['http:', 'https:', 'socks5:', 'socks:'])
+    if (options.proxy !== undefined) serverUrl(options.proxy.url, PROXY_PROTOCOLS)
     this.#options = options
     this.#origin = server.origin
     this.#prefix = server.pathname.replace(/\/+$/, '')
