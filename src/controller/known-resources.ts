@@ -1,0 +1,41 @@
+/**
+ * What any cluster, or the control plane, ever served since this process started. Decides whether a resource that is not
+ * cached is answered as empty or as unknown, and gives plural names of kinds that no cluster serves just now.
+ */
+import type { DiscoveredResource } from '../fleet/discovery.ts'
+import { groupResourceKey, type GroupVersionResource } from '../kube/group-version.ts'
+import { kindKey } from './served-resources.ts'
+import { compareVersionPriority } from './version-priority.ts'
+
+export type KnownResource = Pick<DiscoveredResource, 'group' | 'version' | 'resource' | 'kind' | 'namespaced'>
+
+export class KnownResources {
+  readonly #versions = new Map<string, Set<string>>()
+  readonly #kinds = new Map<string, KnownResource[]>()
+
+  learn(resources: readonly DiscoveredResource[]): void {
+    for (const { group, version, resource, kind, namespaced } of resources) {
+      const key = groupResourceKey({ group, resource })
+      const versions = this.#versions.get(key) ?? new Set()
+      if (versions.has(version)) continue
+      this.#versions.set(key, versions.add(version))
+      const ofKind = this.#kinds.get(kindKey(group, kind)) ?? []
+      ofKind.push({ group, version, resource, kind, namespaced })
+      this.#kinds.set(
+        kindKey(group, kind),
+        ofKind.sort((a, b) => compareVersionPriority(a.version, b.version)),
+      )
+    }
+  }
+
+  /** `version` empty: any. */
+  has({ group, version, resource }: GroupVersionResource): boolean {
+    const versions = this.#versions.get(groupResourceKey({ group, resource }))
+    return versions !== undefined && (version === '' || versions.has(version))
+  }
+
+  /** The highest version first. */
+  ofKind(group: string, kind: string): readonly KnownResource[] {
+    return this.#kinds.get(kindKey(group, kind)) ?? []
+  }
+}

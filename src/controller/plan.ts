@@ -1,0 +1,155 @@
+/**
+ * From registries, clusters and what each cluster serves to the shards that should be there. Pure: the same input gives
+ * the same plan, in whatever order registries and members come.
+ *
+ * Rules:
+ * - The namespaces that several registries name for one (cluster, resource) are united; one that names none widens to all.
+ * - One version of a resource is cached in the whole fleet: the highest that registries name and a matching cluster
+ *   serves; where only wildcards ask, the one cached before as long as it is served, else the one most clusters serve.
+ * - A resource that registries name is registered even where no cluster matches or serves it, so that it is answered as
+ *   empty and never by somebody else.
+ * - A cluster whose discovery is not known has shards for what the others show (`served: false`): it is missing then,
+ *   not silently left out.
+ */
+import type { ResourceRegistry } from '../api/resource-registry.ts'
+import type { DiscoveredResource } from '../fleet/discovery.ts'
+import type { ClusterFacts } from '../fleet/member.ts'
+import { groupResourceKey, type GroupVersionResource } from '../kube/group-version.ts'
+import type { ClusterName } from '../kube/names.ts'
+import { compareUtf8 } from '../util/bytes.ts'
+import { matchesCluster } from './cluster-affinity.ts'
+import { chooseVersion } from './choose-version.ts'
+import { resolveSelector, type KnownKinds } from './resolve-selector.ts'
+import { servedBy, type ServedResource } from './served-resources.ts'
+import { Wanted } from './wanted.ts'
+
+export interface PlanMember {
+  readonly facts: ClusterFacts
+  /** Undefined: never asked with success. The same array as long as nothing changed. */
+  readonly resources: readonly DiscoveredResource[] | undefined
+}
+
+export interface PlanInput {
+  readonly registries: readonly ResourceRegistry[]
+  readonly members: readonly PlanMember[]
+  /** Whatever any cluster or the control plane ever served. */
+  readonly known: KnownKinds
+  /** What is cached now, by `groupResourceKey`. */
+  readonly cached: ReadonlyMap<string, PlannedResource>
+}
+
+export interface PlannedResource {
+  readonly gvr: GroupVersionResource
+  readonly kind: string
+  readonly namespaced: boolean
+}
+
+export interface PlannedShard extends PlannedResource {
+  readonly cluster: ClusterName
+  readonly clusterUid: string
+  /** Undefined: all. Never empty. */
+  readonly namespaces: ReadonlySet<string> | undefined
+  /** The cluster is known to serve it; until then no reflector runs. */
+  readonly served: boolean
+  /** Names of the registries that ask for it. */
+  readonly registries: readonly string[]
+}
+
+export type PlanProblemReason = 'NoClusterMatches' | 'NotServed' | 'NotWatchable' | 'OtherVersionCached'
+
+export interface PlanProblem {
+  readonly registry: string
+  readonly reason: PlanProblemReason
+  /** For people, one sentence. */
+  readonly message: string
+}
+
+export interface Plan {
+  /** In the order of their groups and names. */
+  readonly resources: readonly PlannedResource[]
+  /** In the order of their clusters, then of the resources. */
+  readonly shards: readonly PlannedShard[]
+  readonly problems: readonly PlanProblem[]
+  /** The clusters that each registry matches, in the byte order of their names. */
+  readonly targets: ReadonlyMap<string, readonly ClusterName[]>
+}
+
+export function planShards({ registries, members, known, cached }: PlanInput): Plan {
+  const ordered = members.toSorted((a, b) => compareUtf8(a.facts.name, b.facts.name))
+  const wanted = new Map<string, Wanted>()
+  const targets = new Map<string, readonly ClusterName[]>()
+  const problems: PlanProblem[] = []
+  for (const registry of registries.toSorted((a, b) => compareUtf8(a.metadata.name, b.metadata.name))) {
+    const { name } = registry.metadata
+    const matching = ordered.filter(({ facts }) => matchesCluster(registry.spec.targetCluster, facts))
+    targets.set(
+      name,
+      matching.map(({ facts }) => facts.name),
+    )
+    if (matching.length === 0) {
+      problems.push({ registry: name, reason: 'NoClusterMatches', message: 'no cluster matches spec.targetCluster' })
+    }
+    for (const selector of registry.spec.resourceSelectors) {
+      const resolved = resolveSelector(selector, matching, known, cached.values())
+      for (const wish of resolved.wishes) {
+        const key = groupResourceKey(wish)
+        const all = wanted.get(key) ?? new Wanted(wish)
+        wanted.set(key, all)
+        all.add(name, wish, selector.namespace, matching)
+      }
+      problems.push(...resolved.problems.map((problem) => ({ registry: name, ...problem })))
+    }
+  }
+  return { targets, ...assemble(ordered, wanted, problems, cached) }
+}
+
+function assemble(
+  members: readonly PlanMember[],
+  wanted: ReadonlyMap<string, Wanted>,
+  problems: readonly PlanProblem[],
+  cached: PlanInput['cached'],
+): Pick<Plan, 'resources' | 'shards' | 'problems'> {
+  const resources: PlannedResource[] = []
+  const shards: PlannedShard[] = []
+  const all = [...problems]
+  for (const [key, want] of [...wanted].sort(([a], [b]) => compareUtf8(a, b))) {
+    const version = chooseVersion(want, members, cached.get(key)?.gvr.version)
+    const gvr = { group: want.group, version, resource: want.resource }
+    resources.push({ gvr, kind: want.kind, namespaced: want.namespaced })
+    for (const member of members) {
+      const shard = shardOf(member, want, gvr)
+      if (shard !== undefined) shards.push(shard)
+    }
+    all.push(...otherVersions(want, version))
+  }
+  return { resources, shards: shards.sort((a, b) => compareUtf8(a.cluster, b.cluster)), problems: all }
+}
+
+/** Undefined where no registry wants the resource of this cluster, or the cluster is known not to serve it. */
+function shardOf({ facts, resources }: PlanMember, want: Wanted, gvr: GroupVersionResource): PlannedShard | undefined {
+  const scope = want.scopeOf(facts.name)
+  if (scope === undefined) return undefined
+  const found = resources === undefined ? undefined : served(resources, gvr)
+  if (resources !== undefined && found === undefined) return undefined
+  return {
+    cluster: facts.name,
+    clusterUid: facts.uid,
+    gvr,
+    kind: found?.kind ?? want.kind,
+    namespaced: found?.namespaced ?? want.namespaced,
+    namespaces: scope.namespaces,
+    served: found !== undefined,
+    registries: scope.registries,
+  }
+}
+
+function served(resources: readonly DiscoveredResource[], gvr: GroupVersionResource): ServedResource | undefined {
+  return servedBy(resources).of(gvr, gvr.version)
+}
+
+function otherVersions(want: Wanted, version: string): PlanProblem[] {
+  const message = `${groupResourceKey(want)} is cached as ${version} for another registry`
+  return want.namedBy
+    .filter((named) => named.version !== version)
+    .map(({ registry }) => ({ registry, reason: 'OtherVersionCached', message }))
+}
