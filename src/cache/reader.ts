@@ -97,6 +97,11 @@ export interface WatchOptions {
   /** Only objects of this namespace / of this name are delivered. Selectors are the caller's. */
   readonly namespace?: string
   readonly name?: string
+  /**
+   * Called once, at once, when nothing but EXPIRED is left to deliver, so that a writer which waits for a slow peer
+   * (and asks for no more items) can give up.
+   */
+  readonly onExpired?: (message: string) => void
   readonly signal: AbortSignal
 }
 

@@ -1,0 +1,312 @@
+/**
+ * One resource of one cluster: its objects, the version it stands at, and how fresh that is. Every change becomes one call
+ * of the sink, after the content has changed as a whole.
+ */
+import { canonicalize, type CanonicalObject, type ObjectIdentity } from '../kube/canonical-object.ts'
+import { apiVersionOf, type GroupVersionResource } from '../kube/group-version.ts'
+import { compareResourceVersions, type ClusterName, type ResourceVersion } from '../kube/names.ts'
+import type { ReflectorState, Replacement, WatchEventType } from '../informer/reflector-store.ts'
+import type { Clock } from '../util/clock.ts'
+import { KeyBuffer } from './key-buffer.ts'
+import { KeyOrder } from './key-order.ts'
+import type { CachedObject, ShardState } from './reader.ts'
+import { detached, received } from './record.ts'
+import { ShardContent } from './shard-content.ts'
+import { ShardHistory } from './shard-history.ts'
+import { deletion, differences, Staging, type Difference, type StagingTarget } from './staging.ts'
+import type { ShardSpec } from './writer.ts'
+
+export interface ShardChange {
+  readonly type: WatchEventType
+  readonly object: CachedObject
+  readonly previous: CachedObject | undefined
+  /** Where a client stands before and after it: see shard-history.ts. */
+  readonly before: ResourceVersion
+  readonly after: ResourceVersion
+}
+
+/** Who is told. Nothing is told of a shard that has not been listed yet. */
+export interface ShardSink {
+  changed(shard: Shard, change: ShardChange): void
+  /** The version moved without a change. */
+  moved(shard: Shard): void
+  /** The content was replaced; `first` the first time, when no changes are told. */
+  listed(shard: Shard, first: boolean): void
+}
+
+/**
+ * Up to so many changes of one batch get bytes of their own. Bigger batches leave them where they are: copying would stall
+ * the loop, and the chunks that they keep alive consist mostly of them.
+ */
+const FEW_CHANGES = 64
+
+export class Shard implements StagingTarget {
+  readonly cluster: ClusterName
+  readonly clusterUid: string
+  readonly gvr: GroupVersionResource
+  readonly history = new ShardHistory()
+  readonly #identity: ObjectIdentity
+  readonly #namespaced: boolean
+  readonly #sink: ShardSink
+  readonly #clock: Clock
+  readonly #key = new KeyBuffer()
+  readonly #staged = new Set<Staging>()
+  /** Namespaces replaced one by one while the shard waits for the last of them. */
+  readonly #listedNamespaces = new Set<string>()
+  #content: ShardContent
+  #namespaces: ReadonlySet<string> | undefined
+  #version = '' as ResourceVersion
+  #synced = false
+  #closed = false
+  #reflector: ReflectorState = { phase: 'listing' }
+  #heardAtMs: number | undefined
+
+  constructor(spec: ShardSpec, sink: ShardSink, clock: Clock) {
+    this.cluster = spec.cluster
+    this.clusterUid = spec.clusterUid
+    this.gvr = spec.gvr
+    this.#identity = { apiVersion: apiVersionOf(spec.gvr), kind: spec.kind, cluster: spec.cluster }
+    this.#namespaced = spec.namespaced
+    this.#namespaces = spec.namespaces
+    this.#sink = sink
+    this.#clock = clock
+    this.#content = new ShardContent(spec.cluster)
+  }
+
+  get content(): ShardContent {
+    return this.#content
+  }
+
+  get synced(): boolean {
+    return this.#synced
+  }
+
+  get closed(): boolean {
+    return this.#closed
+  }
+
+  /** Empty until the shard is synced. */
+  get version(): ResourceVersion {
+    return this.#version
+  }
+
+  state(): ShardState {
+    return {
+      cluster: this.cluster,
+      clusterUid: this.clusterUid,
+      gvr: this.gvr,
+      synced: this.#synced,
+      version: this.#synced ? this.#version : undefined,
+      objects: this.#synced ? this.#content.order.length : 0,
+      bytes: this.#content.objectBytes,
+      reflector: this.#reflector,
+      heardAtMs: this.#heardAtMs,
+      namespaces: this.#namespaces,
+    }
+  }
+
+  takes(namespace: string): boolean {
+    return !this.#namespaced || this.#namespaces === undefined || this.#namespaces.has(namespace)
+  }
+
+  receive(object: Uint8Array): CanonicalObject {
+    this.#heard()
+    return canonicalize(object, this.#identity)
+  }
+
+  /** Replaces everything, or what is in one namespace. Earlier replacements of the same objects end here. */
+  beginReplace(namespace: string | undefined): Replacement {
+    this.#supersede(namespace)
+    const staging = new Staging(this, namespace)
+    this.#staged.add(staging)
+    return staging
+  }
+
+  install(staging: Staging, version: ResourceVersion): void {
+    this.#staged.delete(staging)
+    this.#heard()
+    const { order } = this.#content
+    const [from, to] =
+      staging.namespace === undefined ? [0, order.length] : this.#content.namespaceRange(staging.namespace)
+    const { changes, gone } = differences(this.#content, from, to, staging.order)
+    order.splice(from, to, staging.order)
+    for (const slot of gone) this.#content.remove(slot)
+    if (staging.namespace !== undefined) this.#listedNamespaces.add(staging.namespace)
+    const first = !this.#synced
+    if (first && !this.#isComplete(staging.namespace)) this.#version = version
+    else if (first) this.#begin(version)
+    else this.#publish(owned(changes), version)
+    if (this.#synced) this.#sink.listed(this, first)
+  }
+
+  forget(staging: Staging): void {
+    this.#staged.delete(staging)
+  }
+
+  /** Without a version: the shard stands at the object's own afterwards, if that is newer. */
+  apply(type: WatchEventType, bytes: Uint8Array, version: ResourceVersion | undefined): void {
+    const object = this.receive(bytes)
+    const { namespace, name, resourceVersion } = object.meta
+    this.#supersede(namespace)
+    const changes = this.takes(namespace) ? this.#change(type, object, this.#key.set(namespace, name)) : []
+    const next = version ?? later(this.#version, resourceVersion)
+    if (this.#synced) this.#publish(changes, next)
+    else this.#version = next
+  }
+
+  bookmark(version: ResourceVersion): void {
+    this.#heard()
+    if (this.#synced) this.#publish([], later(this.#version, version))
+  }
+
+  report(state: ReflectorState): void {
+    this.#reflector = state
+    if (state.phase === 'watching') this.#heard()
+  }
+
+  setNamespaces(namespaces: ReadonlySet<string> | undefined): void {
+    this.#namespaces = namespaces
+    for (const staging of this.#staged) staging.narrow()
+    const changes = this.#narrow()
+    if (this.#synced) return this.#publish(owned(changes), this.#version)
+    if (namespaces === undefined || this.#listedNamespaces.size === 0 || !this.#isComplete('')) return
+    this.#begin(this.#version)
+    this.#sink.listed(this, true)
+  }
+
+  /** Another writer takes over: replacements of the one before end without a trace. */
+  abandonReplacements(): void {
+    for (const staging of [...this.#staged]) staging.abandon()
+  }
+
+  /** Lets go of everything; what still comes is ignored. */
+  close(): void {
+    this.#closed = true
+    this.#synced = false
+    this.#staged.clear()
+    this.#content = new ShardContent(this.cluster)
+  }
+
+  #begin(version: ResourceVersion): void {
+    this.#synced = true
+    this.#version = version
+    this.history.reset(version)
+  }
+
+  /** Whether, with a replacement of that namespace (undefined: of everything), all that is registered has been listed. */
+  #isComplete(namespace: string | undefined): boolean {
+    if (namespace === undefined || this.#namespaces === undefined) return true
+    return [...this.#namespaces].every((name) => this.#listedNamespaces.has(name))
+  }
+
+  #heard(): void {
+    this.#heardAtMs = this.#clock.monotonicMs()
+  }
+
+  #supersede(namespace: string | undefined): void {
+    if (this.#staged.size === 0) return
+    for (const staging of [...this.#staged]) {
+      const covers = staging.namespace === undefined || namespace === undefined || staging.namespace === namespace
+      if (covers) staging.supersede()
+    }
+  }
+
+  /** Brings one object in or out; returns what watchers are to be told. */
+  #change(type: WatchEventType, object: CanonicalObject, key: KeyBuffer): PendingChange[] {
+    const content = this.#content
+    const index = content.find(key)
+    const slot = index === -1 ? undefined : content.order.at(index)
+    const stored = slot === undefined ? undefined : content.object(slot)
+    if (isOld(type, object, stored)) return []
+    const incoming = received(this.cluster, object)
+    const previous = stored === undefined ? undefined : detached(stored)
+    if (slot === undefined || previous === undefined) {
+      content.order.insertAt(content.lowerBound(content.order, key), content.insert(key, object))
+      return [{ type: 'ADDED', object: incoming, previous: undefined }]
+    }
+    if (type === 'DELETED') {
+      content.order.removeAt(index)
+      content.remove(slot)
+      return [{ type: 'DELETED', object: previous.uid === incoming.uid ? incoming : previous, previous }]
+    }
+    content.rewrite(slot, key, object)
+    if (previous.uid === incoming.uid) return [{ type: 'MODIFIED', object: incoming, previous }]
+    return [
+      { type: 'DELETED', object: previous, previous },
+      { type: 'ADDED', object: incoming, previous: undefined },
+    ]
+  }
+
+  /** Takes out what is outside the registered namespaces, a namespace at a time. */
+  #narrow(): Difference[] {
+    if (!this.#namespaced || this.#namespaces === undefined) return []
+    const { order } = this.#content
+    const kept = new KeyOrder()
+    const gone: number[] = []
+    for (let i = 0; i < order.length;) {
+      const { namespace } = this.#content.object(order.at(i))
+      const end = namespace === '' ? i + 1 : this.#content.namespaceRange(namespace)[1]
+      const stays = this.takes(namespace)
+      for (; i < end; i++) {
+        if (stays) kept.append(order.at(i))
+        else gone.push(order.at(i))
+      }
+    }
+    if (gone.length === 0) return []
+    const changes = gone.map((slot) => deletion(this.#content.object(slot)))
+    order.splice(0, order.length, kept)
+    for (const slot of gone) this.#content.remove(slot)
+    return changes
+  }
+
+  /** All but the last change leave the version where it was, so that a client cut off in between gets them again. */
+  #publish(changes: readonly PendingChange[], version: ResourceVersion): void {
+    const before = this.#version
+    const isReset = isOtherHistory(before, version)
+    this.#version = version
+    changes.forEach((change, i) => {
+      this.#sink.changed(this, { ...change, before, after: i === changes.length - 1 ? version : before })
+    })
+    if (isReset) {
+      this.history.supersede(before)
+      this.history.reset(version)
+    }
+    if (changes.length === 0 && version !== before) this.#sink.moved(this)
+  }
+}
+
+type PendingChange = Pick<ShardChange, 'type' | 'object' | 'previous'>
+
+function owned(changes: readonly Difference[]): readonly PendingChange[] {
+  if (changes.length > FEW_CHANGES) return changes
+  return changes.map(({ type, object, previous }) => {
+    const own = detached(object)
+    if (previous === undefined || previous === object) return { type, object: own, previous: previous && own }
+    return { type, object: own, previous: detached(previous) }
+  })
+}
+
+/** An event that says nothing new: a replay, or a deletion of what is not there or has been created anew since. */
+function isOld(type: WatchEventType, object: CanonicalObject, stored: CachedObject | undefined): boolean {
+  if (stored === undefined) return type === 'DELETED'
+  const { resourceVersion, uid } = object.meta
+  const order = compareResourceVersions(resourceVersion, stored.resourceVersion)
+  if (type === 'DELETED') return uid !== stored.uid && order !== undefined && order < 0
+  if (order === undefined || resourceVersion === '') return object.bytes.equals(stored.bytes)
+  return order <= 0
+}
+
+/** The newer of two versions; of two without an order, the one that came last. */
+function later(current: ResourceVersion, next: ResourceVersion): ResourceVersion {
+  if (next === '') return current
+  const order = compareResourceVersions(next, current)
+  return order === undefined || order > 0 ? next : current
+}
+
+/** Whether a shard that moves from `before` to `after` has begun to count anew, as after its store was lost. */
+function isOtherHistory(before: ResourceVersion, after: ResourceVersion): boolean {
+  const order = compareResourceVersions(after, before)
+  if (order !== undefined) return order < 0
+  const zero = '0' as ResourceVersion
+  return (compareResourceVersions(before, zero) === undefined) !== (compareResourceVersions(after, zero) === undefined)
+}
