@@ -1,0 +1,20 @@
+/** What of ObjectMetaSpans speaks of metadata. */
+export const METADATA_FIELDS = [
+  'namespace',
+  'name',
+  'uid',
+  'resourceVersion',
+  'creationTimestamp',
+  'deletionTimestamp',
+  'labels',
+  'versionStart',
+  'versionEnd',
+  'metadataStart',
+  'metadataEnd',
+  'labelsStart',
+  'labelsEnd',
+  'annotationsStart',
+  'annotationsEnd',
+  'ownerReferencesStart',
+  'ownerReferencesEnd',
+] as const
