@@ -1,11 +1,12 @@
 /** A watch over the cache: events of all clusters in one stream, resumable by the version map in each of them. */
 import type { OutgoingHttpHeaders } from 'node:http'
-import type { ResourceReader, WatchItem } from '../../cache/reader.ts'
+import type { ResourceReader, WatchItem, WatchOptions } from '../../cache/reader.ts'
 import { negotiate } from '../../http/accept.ts'
 import type { Exchange } from '../../http/answer.ts'
 import { ClientGoneError } from '../../http/body-writer.ts'
 import type { ListOptions } from '../../http/list-options.ts'
 import { parseIncludeObject } from '../../http/object-list.ts'
+import type { PinSource } from '../../http/page-token.ts'
 import type { Selection } from '../../http/selection.ts'
 import { requestedVersions, waitForVersions } from '../../http/version-wait.ts'
 import type { KindColumns } from '../../kube/columns/column.ts'
@@ -19,8 +20,15 @@ import type { Matcher } from './selector-transition.ts'
 import { matcherOf, transition } from './selector-transition.ts'
 import { watchSignal } from './watch-signal.ts'
 
+/** What is watched; structurally a `ResourceReader`, or a live watch over the members. */
+export interface WatchSource extends Pick<ResourceReader, 'gvr' | 'kind'>, PinSource {
+  watch(options: WatchOptions): AsyncIterable<readonly WatchItem[]>
+  /** The versions to watch from when only what comes next is wanted. Default: `versions()`. */
+  presentVersions?(signal: AbortSignal): Promise<VersionMap>
+}
+
 export interface WatchRequest {
-  readonly reader: ResourceReader
+  readonly reader: WatchSource
   readonly list: ListOptions
   readonly selection: Selection
   /** Only these clusters; undefined: all. */
@@ -69,7 +77,8 @@ async function startOf(
     await waitForVersions(reader, requested, clock, signal)
     return undefined
   }
-  const from = requested ?? (list.sendInitialEvents === false ? reader.versions() : undefined)
+  const present = async (): Promise<VersionMap> => (await reader.presentVersions?.(signal)) ?? reader.versions()
+  const from = requested ?? (list.sendInitialEvents === false ? await present() : undefined)
   if (from === undefined || clusters === undefined) return from
   return new Map([...from].filter(([cluster]) => clusters.has(cluster)))
 }

@@ -1,0 +1,65 @@
+/** One watch request to one member. */
+import type { Member } from '../../fleet/member.ts'
+import { resourcePath } from '../../kube/group-version.ts'
+import type { ResourceVersion } from '../../kube/names.ts'
+import type { RawWatchEvent } from '../../kube/watch-splitter.ts'
+import { WatchSplitter } from '../../kube/watch-splitter.ts'
+import type { Random } from '../../util/clock.ts'
+import { faultOfError, faultOfResponse } from './member-fault.ts'
+import type { LiveTarget } from './target.ts'
+
+export interface ReadWatchOptions {
+  readonly random: Random
+  readonly signal: AbortSignal
+  /** Label and field selector, as query parameters. */
+  readonly selectors: Readonly<Record<string, string>>
+}
+
+const HEAD_MS = 15_000
+/** The member ends the watch after 5 to 10 min, which also bounds how long a dead connection goes unnoticed. */
+const WATCH_SECONDS = 300
+const END_GRACE_MS = 15_000
+const MAX_EVENT_BYTES = 16 * 1024 * 1024
+
+/** Ends when the member ends it. Throws `MemberFault` for whatever is the member's fault; 410 is an ERROR event here. */
+export async function* watchMember(
+  { facts: { name }, client }: Member,
+  target: LiveTarget,
+  namespace: string | undefined,
+  from: ResourceVersion,
+  { random, signal, selectors }: ReadWatchOptions,
+): AsyncGenerator<readonly RawWatchEvent[], void, void> {
+  const seconds = Math.floor(WATCH_SECONDS * (1 + random()))
+  const query = new URLSearchParams({
+    watch: 'true',
+    allowWatchBookmarks: 'true',
+    resourceVersion: from,
+    timeoutSeconds: String(seconds),
+    ...selectors,
+  })
+  try {
+    const response = await client.request({
+      method: 'GET',
+      path: `${resourcePath(target.gvr, namespace)}?${query.toString()}`,
+      headers: { accept: 'application/json' },
+      headersTimeoutMs: HEAD_MS,
+      idleMs: seconds * 1_000 + END_GRACE_MS,
+      signal,
+    })
+    if (response.status === 410) return yield [{ type: 'ERROR', status: await expiredStatus(response.bytes()) }]
+    if (response.status !== 200) throw await faultOfResponse(name, response)
+    const splitter = new WatchSplitter({ maxEventBytes: MAX_EVENT_BYTES })
+    for await (const chunk of response.body) {
+      const events = splitter.push(chunk)
+      if (events.length > 0) yield events
+    }
+  } catch (error) {
+    if (signal.aborted) return
+    throw faultOfError(name, error)
+  }
+}
+
+async function expiredStatus(body: Promise<Buffer>): Promise<Extract<RawWatchEvent, { type: 'ERROR' }>['status']> {
+  await body.catch(() => undefined)
+  return { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Failure', reason: 'Expired', code: 410 }
+}

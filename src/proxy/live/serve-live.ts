@@ -1,0 +1,190 @@
+/** Answers get, list and watch of one resource from the members. */
+import type { FleetReader } from '../../fleet/fleet.ts'
+import type { Representation } from '../../http/accept.ts'
+import { negotiate } from '../../http/accept.ts'
+import { sendBytes } from '../../http/answer.ts'
+import type { ColumnSource } from '../../http/column-source.ts'
+import { freshnessHeaders } from '../../http/freshness.ts'
+import type { ListOptions } from '../../http/list-options.ts'
+import { parseListOptions } from '../../http/list-options.ts'
+import type { ListMetadata, ObjectAnswer } from '../../http/object-list.ts'
+import { parseIncludeObject, sendList, sendObject } from '../../http/object-list.ts'
+import { compileSelection } from '../../http/selection.ts'
+import { pathNotFound } from '../../http/status-response.ts'
+import { jsonToYaml } from '../../http/yaml.ts'
+import { withResourceVersion } from '../../kube/canonical-object.ts'
+import { columnsOf, defaultColumns } from '../../kube/columns/index.ts'
+import { parseFieldSelector } from '../../kube/field-selector.ts'
+import { apiVersionOf } from '../../kube/group-version.ts'
+import { everything } from '../../kube/label-selector.ts'
+import { encodeVersionMap } from '../../kube/multi-cluster-version.ts'
+import type { ClusterName } from '../../kube/names.ts'
+import type { ResourcePath } from '../../kube/resource-path.ts'
+import { badRequest } from '../../kube/status-error.ts'
+import type { Clock, Random } from '../../util/clock.ts'
+import type { ProxyRequest } from '../plugin.ts'
+import { serveWatch } from '../watch/serve-watch.ts'
+import { readLiveObject } from './live-get.ts'
+import { readLiveList } from './live-list.ts'
+import { createLiveWatch } from './live-watch.ts'
+import type { MemberTable } from './member-table.ts'
+import { joinTables } from './member-table.ts'
+import type { LiveReadOptions, MemberPage } from './read-list.ts'
+import type { LiveTarget } from './target.ts'
+
+export interface LiveServices {
+  readonly fleet: FleetReader
+  readonly columns: ColumnSource
+  readonly clock: Clock
+  readonly random: Random
+}
+
+export async function serveLive(
+  services: LiveServices,
+  request: ProxyRequest,
+  path: ResourcePath,
+  target: LiveTarget,
+): Promise<void> {
+  if (path.namespace !== undefined && !target.namespaced) throw pathNotFound()
+  if (request.verb === 'get') return get(services, request, path, target)
+  const list = withName(parseListOptions(request.request.query, request.verb === 'watch' ? 'watch' : 'list'), path)
+  return request.verb === 'watch'
+    ? watch(services, request, path, target, list)
+    : listAll(services, request, path, target, list)
+}
+
+/** The legacy watch of one object names it in its path. */
+function withName(list: ListOptions, { name }: ResourcePath): ListOptions {
+  if (name === undefined) return list
+  if (!list.fieldSelector.empty) throw badRequest("fieldSelector metadata.name doesn't match requested name")
+  return { ...list, fieldSelector: parseFieldSelector(`metadata.name=${name}`) }
+}
+
+async function get(
+  services: LiveServices,
+  request: ProxyRequest,
+  path: ResourcePath,
+  target: LiveTarget,
+): Promise<void> {
+  const representation = negotiate(request.request.incoming.headers.accept, 'object')
+  if (target.namespaced === (path.namespace === undefined)) throw pathNotFound()
+  const read = readOptions(services, request, await memberTables(services, target, representation), representation)
+  const { cluster, object, table } = await readLiveObject(target, path, read)
+  const headers = freshnessHeaders([{ cluster, state: 'live', ageMs: 0 }])
+  if (object === undefined) {
+    const version = encodeVersionMap(new Map([[cluster, table?.version ?? '']]) as never)
+    return sendTables(request, table === undefined ? [] : [table], { resourceVersion: version }, headers, version)
+  }
+  const { bytes, meta } = object
+  const version = encodeVersionMap(new Map([[cluster, meta.resourceVersion]]))
+  const { versionStart, versionEnd } = meta
+  const answer: ObjectAnswer = {
+    bytes: withResourceVersion({ bytes, versionStart, versionEnd }, version),
+    resourceVersion: version,
+    headers,
+    columns: () => services.columns.columnsFor(target.gvr, target.kind),
+  }
+  await sendObject(request, answer, representation, tableOptions(services, request))
+}
+
+async function listAll(
+  services: LiveServices,
+  request: ProxyRequest,
+  path: ResourcePath,
+  target: LiveTarget,
+  list: ListOptions,
+): Promise<void> {
+  const representation = negotiate(request.request.incoming.headers.accept, 'list')
+  const own = await memberTables(services, target, representation)
+  const read = readOptions(services, request, own, representation)
+  const result = await readLiveList({ ...read, target, namespace: path.namespace, list })
+  const live = result.pages.map(({ cluster }) => ({ cluster, state: 'live' as const, ageMs: 0 }))
+  const headers = freshnessHeaders([...live, ...result.absent])
+  const metadata: ListMetadata = {
+    ...(result.continue === '' && representation.as !== 'object' ? {} : { continue: result.continue }),
+    resourceVersion: result.version,
+  }
+  const tables = result.pages.map(({ table }) => table).filter((table) => table !== undefined)
+  if (tables.length > 0 && tables.length === result.pages.length) return sendTables(request, tables, metadata, headers)
+  const answer = {
+    apiVersion: apiVersionOf(target.gvr),
+    kind: target.kind,
+    metadata,
+    items: sequence(result.pages),
+    headers,
+    columns: () => services.columns.columnsFor(target.gvr, target.kind),
+  }
+  await sendList(request, answer, representation, tableOptions(services, request))
+}
+
+async function watch(
+  services: LiveServices,
+  request: ProxyRequest,
+  path: ResourcePath,
+  target: LiveTarget,
+  list: ListOptions,
+): Promise<void> {
+  const { clock, random, fleet } = services
+  const names = new Set<ClusterName>(target.members.map(({ facts }) => facts.name))
+  await serveWatch(request, {
+    reader: createLiveWatch({ target, fleet, namespace: path.namespace, list, clock, random }),
+    list,
+    // The members have applied the selectors: nothing is left to select.
+    selection: compileSelection(
+      { labelSelector: everything, fieldSelector: parseFieldSelector('') },
+      target.gvr as never,
+    ),
+    clusters: request.cluster === undefined ? undefined : names,
+    columns: () => services.columns.columnsFor(target.gvr, target.kind),
+    headers: freshnessHeaders([
+      ...[...names].map((cluster) => ({ cluster, state: 'live' as const, ageMs: 0 })),
+      ...target.absent,
+    ]),
+    clock,
+    random,
+  })
+}
+
+/** Kinds of which nobody here knows the columns are printed by their members. */
+async function memberTables(
+  { columns }: LiveServices,
+  { gvr, kind }: LiveTarget,
+  representation: Representation,
+): Promise<boolean> {
+  if (representation.as !== 'table' || columnsOf({ group: gvr.group, kind }) !== undefined) return false
+  return (await columns.columnsFor(gvr, kind)) === defaultColumns
+}
+
+function readOptions(
+  { clock }: LiveServices,
+  { request }: ProxyRequest,
+  tables: boolean,
+  representation: Representation,
+): LiveReadOptions {
+  const version = representation.as === 'table' ? representation.version : 'v1'
+  const table = `application/json;as=Table;v=${version};g=meta.k8s.io,application/json`
+  return { clock, signal: request.signal, accept: tables ? table : 'application/json' }
+}
+
+async function sendTables(
+  request: ProxyRequest,
+  tables: readonly MemberTable[],
+  listMeta: ListMetadata,
+  headers: ReturnType<typeof freshnessHeaders>,
+  objectVersion?: string,
+): Promise<void> {
+  const representation = negotiate(request.request.incoming.headers.accept, 'list')
+  const apiVersion = representation.as === 'table' ? representation.version : 'v1'
+  const json = joinTables(tables, { apiVersion, listMeta, ...(objectVersion === undefined ? {} : { objectVersion }) })
+  const bytes = representation.format === 'json' ? json : Buffer.from(jsonToYaml(json))
+  await sendBytes(request, { headers: { 'content-type': `application/${representation.format}`, ...headers } }, bytes)
+}
+
+function sequence(pages: readonly MemberPage[]): { length: number; bytesAt(i: number): Uint8Array } {
+  const objects = pages.flatMap((page) => page.objects)
+  return { length: objects.length, bytesAt: (i) => (objects[i] as (typeof objects)[number]).bytes }
+}
+
+function tableOptions({ clock }: LiveServices, { request }: ProxyRequest): Parameters<typeof sendList>[3] {
+  return { includeObject: parseIncludeObject(request.query), nowMs: clock.nowMs() }
+}
