@@ -170,6 +170,11 @@ export class ObjectStore {
     }
   }
 
+  /** Moves the counter on to `version`, as writes elsewhere in the cluster do; never back. */
+  advance(version: number): void {
+    this.#version = Math.max(this.#version, version)
+  }
+
   /** Forgets the history of everything up to now: older watches and continue tokens get 410. */
   compact(): void {
     for (const collection of this.#collections.values()) {

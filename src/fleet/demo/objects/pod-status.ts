@@ -1,0 +1,280 @@
+/** The status a kubelet (or, for pods nobody runs, the scheduler) reports, for each way a pod can fare. */
+import type { JsonObject } from '../../../kube/columns/column.ts'
+import { digestOf, type SeededRandom } from '../seeded-random.ts'
+import { rfc3339 } from '../timestamp.ts'
+import type { Condition, Container, ContainerStatus, PodSpec, PodStatus } from './kinds.ts'
+
+export interface PodPlace {
+  readonly nodeName: string
+  readonly hostIP: string
+  readonly podIP: string
+}
+
+/** The last end of a container that was started again. */
+export interface PastEnd {
+  readonly exitCode: number
+  readonly reason: string
+  readonly endedMs: number
+}
+
+/** Times are milliseconds since the epoch. */
+export type PodState =
+  | { readonly kind: 'unschedulable'; readonly message: string }
+  | { readonly kind: 'creating'; readonly waiting?: { readonly reason: string; readonly message?: string } }
+  | { readonly kind: 'imagePull'; readonly message: string }
+  | {
+      readonly kind: 'running'
+      readonly startedMs: number
+      readonly ready: boolean
+      readonly restarts?: number
+      readonly last?: PastEnd
+    }
+  | { readonly kind: 'crashLoop'; readonly restarts: number; readonly last: PastEnd; readonly backoff: string }
+  | { readonly kind: 'initCrashLoop'; readonly restarts: number; readonly last: PastEnd; readonly backoff: string }
+  | { readonly kind: 'evicted'; readonly message: string }
+  | { readonly kind: 'succeeded'; readonly startedMs: number; readonly endedMs: number }
+  | { readonly kind: 'failed'; readonly startedMs: number; readonly endedMs: number; readonly exitCode: number }
+  | {
+      readonly kind: 'terminating'
+      readonly startedMs: number
+      readonly deletedMs: number
+      readonly finalizer?: string
+    }
+
+/** The status of a pod created at `createdMs` (ms). `random` gives container ids. */
+export function podStatus(
+  spec: PodSpec,
+  state: PodState,
+  createdMs: number,
+  place: PodPlace | undefined,
+  random: SeededRandom,
+): PodStatus {
+  if (place === undefined || state.kind === 'unschedulable') return unscheduled(spec, state, createdMs)
+  if (state.kind === 'evicted') return evicted(spec, state.message, createdMs, place)
+  const init = (spec.initContainers ?? []).map((container) => initStatus(container, state, createdMs, random))
+  const main = spec.containers.map((container, index) => mainStatus(container, index, state, random))
+  const ready = main.every((status) => status.ready)
+  return {
+    observedGeneration: 1,
+    phase: phaseOf(state),
+    conditions: conditionsOf(state, createdMs, ready),
+    hostIP: place.hostIP,
+    hostIPs: [{ ip: place.hostIP }],
+    ...(hasAddress(state) ? { podIP: place.podIP, podIPs: [{ ip: place.podIP }] } : {}),
+    startTime: rfc3339(createdMs),
+    ...(init.length === 0 ? {} : { initContainerStatuses: init }),
+    containerStatuses: main,
+    qosClass: qosClass(spec),
+  }
+}
+
+function phaseOf(state: PodState): string {
+  switch (state.kind) {
+    case 'running':
+    case 'crashLoop':
+    case 'terminating':
+      return 'Running'
+    case 'succeeded':
+      return 'Succeeded'
+    case 'failed':
+    case 'evicted':
+      return 'Failed'
+    default:
+      return 'Pending'
+  }
+}
+
+function hasAddress(state: PodState): boolean {
+  return state.kind !== 'creating' || state.waiting?.reason === 'CreateContainerConfigError'
+}
+
+function unscheduled(spec: PodSpec, state: PodState, createdMs: number): PodStatus {
+  const message = state.kind === 'unschedulable' ? { reason: 'Unschedulable', message: state.message } : undefined
+  const conditions = message === undefined ? [] : [condition('PodScheduled', 'False', createdMs, message)]
+  return {
+    observedGeneration: 1,
+    phase: 'Pending',
+    ...(conditions.length === 0 ? {} : { conditions }),
+    qosClass: qosClass(spec),
+  }
+}
+
+function evicted(spec: PodSpec, message: string, createdMs: number, place: PodPlace): PodStatus {
+  const reason = 'TerminationByKubelet'
+  return {
+    observedGeneration: 1,
+    phase: 'Failed',
+    conditions: [
+      condition('DisruptionTarget', 'True', createdMs, { reason, message }),
+      condition('PodScheduled', 'True', createdMs),
+    ],
+    message: `The node was low on resource: ephemeral-storage. ${message}`,
+    reason: 'Evicted',
+    hostIP: place.hostIP,
+    hostIPs: [{ ip: place.hostIP }],
+    startTime: rfc3339(createdMs),
+    qosClass: qosClass(spec),
+  }
+}
+
+function condition(type: string, status: string, atMs: number, extra: JsonObject = {}): Condition {
+  return { type, observedGeneration: 1, status, lastProbeTime: null, lastTransitionTime: rfc3339(atMs), ...extra }
+}
+
+function conditionsOf(state: PodState, createdMs: number, ready: boolean): Condition[] {
+  const finished = state.kind === 'succeeded'
+  const readySince = 'startedMs' in state ? state.startedMs + 3_000 : createdMs + 6_000
+  const initialized = state.kind !== 'initCrashLoop'
+  const sandbox = hasAddress(state) && state.kind !== 'succeeded' && state.kind !== 'failed'
+  const unready = finished
+    ? { reason: 'PodCompleted' }
+    : state.kind === 'failed'
+      ? { reason: 'PodFailed' }
+      : { reason: 'ContainersNotReady', message: 'containers with unready status' }
+  const readiness = (type: string): Condition =>
+    ready ? condition(type, 'True', readySince) : condition(type, 'False', unreadySince(state, createdMs), unready)
+  return [
+    condition('PodReadyToStartContainers', sandbox ? 'True' : 'False', createdMs + 2_000),
+    condition('Initialized', initialized ? 'True' : 'False', createdMs + 1_000, {
+      ...(initialized ? (finished ? { reason: 'PodCompleted' } : {}) : { reason: 'ContainersNotInitialized' }),
+    }),
+    readiness('Ready'),
+    readiness('ContainersReady'),
+    condition('PodScheduled', 'True', createdMs),
+  ]
+}
+
+function unreadySince(state: PodState, createdMs: number): number {
+  if (state.kind === 'crashLoop') return state.last.endedMs
+  if (state.kind === 'succeeded' || state.kind === 'failed') return state.endedMs
+  return createdMs
+}
+
+function initStatus(container: Container, state: PodState, createdMs: number, random: SeededRandom): ContainerStatus {
+  const native = container.restartPolicy === 'Always'
+  if (state.kind === 'creating' || state.kind === 'imagePull') {
+    if (state.kind === 'imagePull' && native) return running(container, createdMs + 3_000, true, random)
+    return waiting(container, state.kind === 'imagePull' ? pullReason(state.message) : { reason: 'PodInitializing' })
+  }
+  if (native) return running(container, createdMs + 3_000, true, random)
+  if (state.kind === 'initCrashLoop') {
+    const back = { reason: 'CrashLoopBackOff', message: state.backoff }
+    return {
+      ...identity(container, random),
+      state: { waiting: back },
+      ...past(state.last, random),
+      restartCount: state.restarts,
+    }
+  }
+  const terminated = ended({ exitCode: 0, reason: 'Completed', endedMs: createdMs + 8_000 }, createdMs + 3_000, random)
+  return { ...identity(container, random), state: { terminated }, lastState: {}, ready: true, started: false }
+}
+
+/** The first container is the one that fails; sidecars fare well. */
+function mainStatus(container: Container, index: number, state: PodState, random: SeededRandom): ContainerStatus {
+  const failing = index === 0
+  switch (state.kind) {
+    case 'running': {
+      const status = running(container, state.startedMs, state.ready || !failing, random)
+      if (!failing || state.last === undefined) return status
+      return { ...status, ...past(state.last, random), restartCount: state.restarts ?? 1 }
+    }
+    case 'crashLoop': {
+      if (!failing) return running(container, state.last.endedMs - 3_600_000, true, random)
+      const back = { reason: 'CrashLoopBackOff', message: state.backoff }
+      return {
+        ...identity(container, random),
+        state: { waiting: back },
+        ...past(state.last, random),
+        restartCount: state.restarts,
+      }
+    }
+    case 'creating':
+      return waiting(container, (failing ? state.waiting : undefined) ?? { reason: 'ContainerCreating' })
+    case 'imagePull':
+      return waiting(container, failing ? pullReason(state.message) : { reason: 'ContainerCreating' })
+    case 'initCrashLoop':
+      return waiting(container, { reason: 'PodInitializing' })
+    case 'succeeded':
+    case 'failed': {
+      const exitCode = state.kind === 'failed' && failing ? state.exitCode : 0
+      const end = { exitCode, reason: exitCode === 0 ? 'Completed' : 'Error', endedMs: state.endedMs }
+      const terminated = ended(end, state.startedMs, random)
+      return { ...identity(container, random), state: { terminated }, lastState: {}, ready: false, started: false }
+    }
+    case 'terminating':
+      return running(container, state.startedMs, true, random)
+    case 'unschedulable':
+    case 'evicted':
+      throw new Error(`a pod that is ${state.kind} has no containers`)
+    default:
+      return state satisfies never
+  }
+}
+
+function pullReason(message: string): { reason: string; message: string } {
+  return { reason: 'ImagePullBackOff', message }
+}
+
+function running(container: Container, startedMs: number, ready: boolean, random: SeededRandom): ContainerStatus {
+  const state = { running: { startedAt: rfc3339(startedMs) } }
+  return { ...identity(container, random), state, lastState: {}, ready, started: true }
+}
+
+function waiting(container: Container, reason: JsonObject): ContainerStatus {
+  return {
+    name: container.name,
+    state: { waiting: reason },
+    lastState: {},
+    ready: false,
+    restartCount: 0,
+    image: container.image,
+    imageID: '',
+    started: false,
+  }
+}
+
+/** What a container that has run is known by. */
+function identity(container: Container, random: SeededRandom): ContainerStatus {
+  const repository = container.image.slice(0, container.image.lastIndexOf(':'))
+  return {
+    name: container.name,
+    state: {},
+    lastState: {},
+    ready: false,
+    restartCount: 0,
+    image: container.image,
+    imageID: `${repository}@sha256:${digestOf(container.image)}`,
+    containerID: `containerd://${random.hex(64)}`,
+    started: false,
+    allocatedResources: container.resources.requests ?? {},
+    resources: container.resources,
+    ...(container.volumeMounts === undefined ? {} : { volumeMounts: container.volumeMounts.map(mounted) }),
+  }
+}
+
+function mounted({ name, mountPath, readOnly }: JsonObject): JsonObject {
+  return { name, mountPath, ...(readOnly === true ? { readOnly, recursiveReadOnly: 'Disabled' } : {}) }
+}
+
+function past(last: PastEnd, random: SeededRandom): Pick<ContainerStatus, 'lastState'> {
+  return { lastState: { terminated: ended(last, last.endedMs - random.int(4_000, 900_000), random) } }
+}
+
+function ended(end: PastEnd, startedMs: number, random: SeededRandom): JsonObject {
+  return {
+    exitCode: end.exitCode,
+    reason: end.reason,
+    startedAt: rfc3339(startedMs),
+    finishedAt: rfc3339(end.endedMs),
+    containerID: `containerd://${random.hex(64)}`,
+  }
+}
+
+export function qosClass(spec: PodSpec): 'Guaranteed' | 'Burstable' | 'BestEffort' {
+  const all = [...(spec.initContainers ?? []), ...spec.containers].map((container) => container.resources)
+  if (all.every(({ limits, requests }) => limits === undefined && requests === undefined)) return 'BestEffort'
+  const equal = ({ limits = {}, requests = {} }: Container['resources']): boolean =>
+    ['cpu', 'memory'].every((name) => limits[name] !== undefined && limits[name] === requests[name])
+  return all.every(equal) ? 'Guaranteed' : 'Burstable'
+}

@@ -1,0 +1,245 @@
+/** Deployments, ReplicaSets, StatefulSets, DaemonSets, Jobs and CronJobs, with the defaults an API server fills in. */
+import type { JsonObject } from '../../../kube/columns/column.ts'
+import type { App, ScheduledJob } from '../catalogue/app.ts'
+import { nameHash } from '../seeded-random.ts'
+import { rfc3339 } from '../timestamp.ts'
+import type { KubeObject, PodTemplate, Workload } from './kinds.ts'
+import { ownerReference } from './kinds.ts'
+import { appLabels, appTemplate, jobTemplate, selectorLabels } from './template.ts'
+
+export const REVISION_ANNOTATION = 'deployment.kubernetes.io/revision'
+
+export function templateHash(template: PodTemplate): string {
+  return nameHash(JSON.stringify(template))
+}
+
+export function deployment(app: App, tag: string, replicas: number, createdMs: number, revision: number): Workload {
+  return {
+    apiVersion: 'apps/v1',
+    kind: 'Deployment',
+    metadata: {
+      name: app.name,
+      namespace: app.namespace,
+      generation: revision,
+      creationTimestamp: rfc3339(createdMs),
+      labels: { ...appLabels(app), 'app.kubernetes.io/managed-by': 'Helm', 'app.kubernetes.io/version': tag },
+      annotations: {
+        [REVISION_ANNOTATION]: String(revision),
+        'meta.helm.sh/release-name': app.name,
+        'meta.helm.sh/release-namespace': app.namespace,
+      },
+    },
+    spec: {
+      replicas,
+      selector: { matchLabels: selectorLabels(app) },
+      template: appTemplate(app, tag),
+      strategy: { type: 'RollingUpdate', rollingUpdate: { maxUnavailable: '25%', maxSurge: '25%' } },
+      revisionHistoryLimit: 10,
+      progressDeadlineSeconds: 600,
+    },
+    status: {},
+  }
+}
+
+/** The ReplicaSet of one revision of a Deployment. */
+export function replicaSet(
+  owner: Workload,
+  template: PodTemplate,
+  replicas: number,
+  createdMs: number,
+  revision: number,
+): Workload {
+  const hash = templateHash(template)
+  const labels = { ...template.metadata.labels, 'pod-template-hash': hash }
+  return {
+    apiVersion: 'apps/v1',
+    kind: 'ReplicaSet',
+    metadata: {
+      name: `${owner.metadata.name}-${hash}`,
+      namespace: owner.metadata.namespace ?? '',
+      creationTimestamp: rfc3339(createdMs),
+      labels,
+      annotations: {
+        'deployment.kubernetes.io/desired-replicas': String(owner.spec.replicas),
+        'deployment.kubernetes.io/max-replicas': String(Math.ceil(owner.spec.replicas * 1.25)),
+        [REVISION_ANNOTATION]: String(revision),
+      },
+      ownerReferences: [ownerReference(owner)],
+    },
+    spec: {
+      replicas,
+      selector: { matchLabels: { ...owner.spec.selector.matchLabels, 'pod-template-hash': hash } },
+      template: { ...template, metadata: { ...template.metadata, labels } },
+    },
+    status: { replicas: 0, observedGeneration: 1 },
+  }
+}
+
+export function statefulSet(
+  app: App,
+  tag: string,
+  replicas: number,
+  createdMs: number,
+  storageClass: string,
+): Workload {
+  const template = appTemplate(app, tag)
+  const revision = `${app.name}-${templateHash(template)}`
+  return {
+    apiVersion: 'apps/v1',
+    kind: 'StatefulSet',
+    metadata: {
+      name: app.name,
+      namespace: app.namespace,
+      generation: 3,
+      creationTimestamp: rfc3339(createdMs),
+      labels: { ...appLabels(app), 'app.kubernetes.io/version': tag },
+    },
+    spec: {
+      replicas,
+      selector: { matchLabels: selectorLabels(app) },
+      template,
+      ...(app.volume === undefined ? {} : { volumeClaimTemplates: [claimTemplate(app.volume, storageClass)] }),
+      serviceName: app.name,
+      podManagementPolicy: 'OrderedReady',
+      updateStrategy: { type: 'RollingUpdate', rollingUpdate: { partition: 0 } },
+      revisionHistoryLimit: 10,
+      persistentVolumeClaimRetentionPolicy: { whenDeleted: 'Retain', whenScaled: 'Retain' },
+    },
+    status: { observedGeneration: 3, currentRevision: revision, updateRevision: revision, collisionCount: 0 },
+  }
+}
+
+function claimTemplate(size: string, storageClassName: string): JsonObject {
+  return {
+    kind: 'PersistentVolumeClaim',
+    apiVersion: 'v1',
+    metadata: { name: 'data' },
+    spec: {
+      accessModes: ['ReadWriteOnce'],
+      resources: { requests: { storage: size } },
+      storageClassName,
+      volumeMode: 'Filesystem',
+    },
+    status: { phase: 'Pending' },
+  }
+}
+
+export function daemonSet(app: App, tag: string, createdMs: number): KubeObject {
+  return {
+    apiVersion: 'apps/v1',
+    kind: 'DaemonSet',
+    metadata: {
+      name: app.name,
+      namespace: app.namespace,
+      generation: 2,
+      creationTimestamp: rfc3339(createdMs),
+      labels: appLabels(app),
+      annotations: { 'deprecated.daemonset.template.generation': '2' },
+    },
+    spec: {
+      selector: { matchLabels: selectorLabels(app) },
+      template: appTemplate(app, tag),
+      updateStrategy: { type: 'RollingUpdate', rollingUpdate: { maxUnavailable: 1, maxSurge: 0 } },
+      revisionHistoryLimit: 10,
+    },
+    status: { observedGeneration: 2, numberMisscheduled: 0 },
+  }
+}
+
+export function cronJob(job: ScheduledJob, createdMs: number): KubeObject {
+  return {
+    apiVersion: 'batch/v1',
+    kind: 'CronJob',
+    metadata: {
+      name: job.name,
+      namespace: job.namespace,
+      generation: 1,
+      creationTimestamp: rfc3339(createdMs),
+      labels: { app: job.name, 'app.kubernetes.io/name': job.name, team: job.team },
+    },
+    spec: {
+      schedule: job.schedule,
+      timeZone: 'Etc/UTC',
+      concurrencyPolicy: 'Forbid',
+      suspend: job.suspended === true,
+      jobTemplate: { metadata: {}, spec: jobSpec(job) },
+      successfulJobsHistoryLimit: 3,
+      failedJobsHistoryLimit: 1,
+    },
+    status: {},
+  }
+}
+
+function jobSpec(job: ScheduledJob): JsonObject {
+  return { backoffLimit: 2, template: jobTemplate(job) }
+}
+
+/** The run of a CronJob that was due at `dueMs`; named after the minute, as the controller names it. */
+export function jobRun(owner: KubeObject, job: ScheduledJob, dueMs: number, uid: string): KubeObject {
+  const name = `${job.name}-${Math.floor(dueMs / 60_000)}`
+  const labels = {
+    'batch.kubernetes.io/controller-uid': uid,
+    'batch.kubernetes.io/job-name': name,
+    'controller-uid': uid,
+    'job-name': name,
+  }
+  const template = jobTemplate(job)
+  return {
+    apiVersion: 'batch/v1',
+    kind: 'Job',
+    metadata: {
+      name,
+      namespace: job.namespace,
+      uid,
+      creationTimestamp: rfc3339(dueMs),
+      labels: { ...template.metadata.labels, ...labels },
+      annotations: { 'batch.kubernetes.io/cronjob-scheduled-timestamp': rfc3339(dueMs) },
+      ownerReferences: [ownerReference(owner)],
+    },
+    spec: {
+      parallelism: 1,
+      completions: 1,
+      backoffLimit: 2,
+      selector: { matchLabels: { 'batch.kubernetes.io/controller-uid': uid } },
+      manualSelector: false,
+      template: { ...template, metadata: { ...template.metadata, labels: { ...template.metadata.labels, ...labels } } },
+      completionMode: 'NonIndexed',
+      suspend: false,
+      podReplacementPolicy: 'TerminatingOrFailed',
+    },
+    status: { startTime: rfc3339(dueMs), active: 1, ready: 0, terminating: 0, uncountedTerminatedPods: {} },
+  }
+}
+
+/** A finished Job's status. */
+export function jobFinished(startMs: number, endMs: number, failedPods: number): JsonObject {
+  const time = rfc3339(endMs)
+  const done = { lastProbeTime: time, lastTransitionTime: time, status: 'True' }
+  if (failedPods > 0) {
+    const why = { reason: 'BackoffLimitExceeded', message: 'Job has reached the specified backoff limit' }
+    return {
+      conditions: [
+        { type: 'FailureTarget', ...done, ...why },
+        { type: 'Failed', ...done, ...why },
+      ],
+      startTime: rfc3339(startMs),
+      failed: failedPods,
+      terminating: 0,
+      uncountedTerminatedPods: {},
+      ready: 0,
+    }
+  }
+  const why = { reason: 'CompletionsReached', message: 'Reached expected number of succeeded pods' }
+  return {
+    conditions: [
+      { type: 'SuccessCriteriaMet', ...done, ...why },
+      { type: 'Complete', ...done, ...why },
+    ],
+    startTime: rfc3339(startMs),
+    completionTime: time,
+    succeeded: 1,
+    terminating: 0,
+    uncountedTerminatedPods: {},
+    ready: 0,
+  }
+}
