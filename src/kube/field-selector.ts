@@ -45,8 +45,10 @@ function escapeValue(value: string): string {
 
 /** Throws `badRequest` with a kube-apiserver's message. The empty text matches everything. */
 export function parseFieldSelector(text: string): FieldSelector {
-  const terms = splitTerms(text).toSorted(compareUtf8)
-  return new FieldSelector(terms.filter((term) => term !== '').map((term) => requirementOf(term, text)))
+  const terms = splitTerms(text).filter((term) => term !== '')
+  const requirements = terms.toSorted(compareUtf8).map((term) => requirementOf(term, text))
+  // `=` alone, or `!=`, is nothing to go by: a kube-apiserver drops it.
+  return new FieldSelector(requirements.filter(({ field, value }) => field !== '' || value !== ''))
 }
 
 /** At the commas that no backslash escapes. */

@@ -1,4 +1,5 @@
 /** One condition of a label selector. Source: apimachinery pkg/labels `Requirement`. */
+import { compareUtf8 } from '../util/bytes.ts'
 import { goQuote } from './go-text.ts'
 import { labelKeyFaults, labelValueFaults } from './label-syntax.ts'
 import { badRequest } from './status-error.ts'
@@ -19,7 +20,7 @@ export function newRequirement(key: string, operator: LabelOperator, values: rea
   const faults = [...keyFaults(key).map((fault) => `key: ${fault}`), ...valuesFaults(key, operator, values)]
   if (faults.length === 1) throw badRequest(faults.join(''))
   if (faults.length > 1) throw badRequest(`[${faults.join(', ')}]`)
-  return { key, operator, values: [...new Set(values)].sort() }
+  return { key, operator, values: [...new Set(values)].sort(compareUtf8) }
 }
 
 /** `Invalid value: "…": …` for a key that is none; empty otherwise. */

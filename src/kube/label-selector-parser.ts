@@ -4,6 +4,7 @@
  * selector := [ requirement { "," requirement } ]
  * requirement := [ "!" ] KEY | KEY ( "=" | "==" | "!=" | ">" | "<" ) [ VALUE ] | KEY ( "in" | "notin" ) "(" [ VALUE ] { "," [ VALUE ] } ")"
  */
+import { compareUtf8 } from '../util/bytes.ts'
 import type { LabelOperator, Requirement } from './label-requirement.ts'
 import { keyFaults, newRequirement } from './label-requirement.ts'
 import { badRequest, isStatusError } from './status-error.ts'
@@ -91,7 +92,7 @@ class Parser {
     const operator = OPERATORS.get(token.text)
     if (operator === undefined) throw found(token, OPERATOR_LIST)
     const set = token.text === 'in' || token.text === 'notin'
-    return newRequirement(key.text, operator, set ? this.#values() : [this.#exactValue()])
+    return newRequirement(key.text, operator, set ? sortedSet(this.#values()) : [this.#exactValue()])
   }
 
   #exactValue(): string {
@@ -146,6 +147,11 @@ class Parser {
     this.#position += 1
     return token
   }
+}
+
+/** Sorted before they are checked, so that a fault's index counts in this order, as theirs does. */
+function sortedSet(values: readonly string[]): string[] {
+  return [...new Set(values)].sort(compareUtf8)
 }
 
 function found(token: Token, expected: string): Error {

@@ -22,10 +22,11 @@ const VALUE_RULE = `a valid label must be an empty string or consist of alphanum
 const SUBDOMAIN_RULE = `a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and ${ALPHANUMERIC}`
 const LABEL_RULE = `a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and ${ALPHANUMERIC}`
 
-const NAME_FAULT = `${NAME_RULE} (e.g. 'MyName', or 'my.name', or '123-abc', regex used for validation is '${NAME}')`
-const VALUE_FAULT = `${VALUE_RULE} (e.g. 'MyValue', or 'my_value', or '12345', regex used for validation is '${VALUE}')`
+// The doubled blanks are theirs.
+const NAME_FAULT = `${NAME_RULE} (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '${NAME}')`
+const VALUE_FAULT = `${VALUE_RULE} (e.g. 'MyValue',  or 'my_value',  or '12345', regex used for validation is '${VALUE}')`
 const SUBDOMAIN_FAULT = `${SUBDOMAIN_RULE} (e.g. 'example.com', regex used for validation is '${SUBDOMAIN}')`
-const LABEL_FAULT = `${LABEL_RULE} (e.g. 'my-name', or '123-abc', regex used for validation is '${LABEL}')`
+const LABEL_FAULT = `${LABEL_RULE} (e.g. 'my-name',  or '123-abc', regex used for validation is '${LABEL}')`
 
 const tooLong = (bytes: number): string => `must be no more than ${bytes} bytes`
 
