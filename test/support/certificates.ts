@@ -12,6 +12,7 @@ import {
   KeyUsagesExtension,
   Name,
   PemConverter,
+  Pkcs10CertificateRequestGenerator,
   SubjectAlternativeNameExtension,
   X509CertificateGenerator,
 } from '@peculiar/x509'
@@ -58,6 +59,13 @@ export async function newKeyPem(): Promise<{ privatePem: string; publicPem: stri
     privatePem: await privatePem(keys),
     publicPem: PemConverter.encode(await crypto.subtle.exportKey('spki', keys.publicKey), PemConverter.PublicKeyTag),
   }
+}
+
+/** A PKCS #10 request, as a CertificateSigningRequest carries it. */
+export async function newCertificateRequestPem(commonName: string): Promise<string> {
+  const keys = await newKeys()
+  const name = nameOf(commonName, [])
+  return (await Pkcs10CertificateRequestGenerator.create({ name, keys, signingAlgorithm: ALGORITHM })).toString('pem')
 }
 
 export async function createAuthority(commonName: string): Promise<Authority> {

@@ -25,6 +25,8 @@ interface Metric {
   readonly type: string
   /** Of Resource and ContainerResource. */
   readonly resource: string
+  /** Tells it from the other metrics of its object. */
+  readonly key: string
   readonly amounts: Amounts
 }
 
@@ -59,8 +61,10 @@ function targets(hpa: JsonObject): string {
   const currents = isV1
     ? v1Statuses(hpa)
     : items(hpa, 'status', 'currentMetrics').map((metric) => v2Metric(metric, 'current'))
+  const currentOf = (spec: Metric, index: number): Metric | undefined =>
+    isV1 ? currents.find((current) => current.key === spec.key) : currents[index]
   return withMore(
-    specs.map((spec, index) => metricText(spec, sameType(spec, currents[index]))),
+    specs.map((spec, index) => metricText(spec, sameType(spec, currentOf(spec, index)))),
     SHOWN,
     ', ',
   )
@@ -109,6 +113,7 @@ function v2Metric(metric: JsonObject, side: 'target' | 'current'): Metric {
   return {
     type: has(found) || side === 'target' ? text(metric, 'type') : '',
     resource: text(found, 'name'),
+    key: '',
     amounts: {
       value: optionalText(found, side, 'value'),
       average: optionalText(found, side, 'averageValue'),
@@ -117,10 +122,11 @@ function v2Metric(metric: JsonObject, side: 'target' | 'current'): Metric {
   }
 }
 
+/** In v1 nobody knows any more where among the metrics the CPU stood; it is nearly always the first. */
 function v1Specs(hpa: JsonObject): Metric[] {
   const others = annotated(hpa, SPECS_ANNOTATION).map((metric) => v1Metric(metric, 'target'))
   const cpu = optionalInteger(hpa, 'spec', 'targetCPUUtilizationPercentage')
-  if (cpu !== undefined) return [...others, cpuMetric(cpu)]
+  if (cpu !== undefined) return [cpuMetric(cpu), ...others]
   return others.length > 0 ? others : [cpuMetric(DEFAULT_CPU_PERCENT)]
 }
 
@@ -131,7 +137,8 @@ function v1Statuses(hpa: JsonObject): Metric[] {
 }
 
 function cpuMetric(utilization: number): Metric {
-  return { type: 'Resource', resource: 'cpu', amounts: { value: undefined, average: undefined, utilization } }
+  const amounts = { value: undefined, average: undefined, utilization }
+  return { type: 'Resource', resource: 'cpu', key: 'Resource/cpu//', amounts }
 }
 
 function v1Metric(metric: JsonObject, side: 'target' | 'current'): Metric {
@@ -141,6 +148,7 @@ function v1Metric(metric: JsonObject, side: 'target' | 'current'): Metric {
   return {
     type: has(found) ? text(metric, 'type') : '',
     resource: text(found, 'name'),
+    key: [text(metric, 'type'), text(found, 'name'), text(found, 'metricName'), text(found, 'container')].join('/'),
     amounts: {
       value: optionalText(found, key('Value')),
       average: optionalText(found, plain),

@@ -127,15 +127,24 @@ function cellOf(found: unknown, type: CellType, nowMs: number): Cell {
 function printed(found: unknown): string {
   if (typeof found === 'string') return found
   if (typeof found === 'number') return goNumber(found)
+  if (found === null) return '<no value>'
   return goJson(found)
 }
 
-const RFC3339 = /^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}([.,][0-9]+)?(Z|[+-][0-9]{2}:[0-9]{2})$/
+const RFC3339 =
+  /^([0-9]{4})-([0-9]{2})-([0-9]{2})T([01][0-9]|2[0-3])(:[0-5][0-9]){2}([.,][0-9]+)?(Z|[+-][0-9]{2}:[0-9]{2})$/
 
 function dateCell(timestamp: string, nowMs: number): string {
   if (timestamp === '' || timestamp === 'null') return '<unknown>'
-  if (!RFC3339.test(timestamp) || Number.isNaN(Date.parse(timestamp))) return '<invalid>'
+  const [, year, month, day] = RFC3339.exec(timestamp) ?? []
+  if (day === undefined || !isDay(Number(year), Number(month), Number(day))) return '<invalid>'
   return since(timestamp, nowMs)
+}
+
+/** JavaScript takes the 30th of February for the 1st or 2nd of March. */
+function isDay(year: number, month: number, day: number): boolean {
+  const date = new Date(Date.UTC(year, month - 1, day))
+  return date.getUTCMonth() === month - 1 && date.getUTCDate() === day
 }
 
 function valueOf(found: unknown, type: CellType): ColumnValue {

@@ -60,7 +60,6 @@ export const priorityClass: KindColumns = {
     ageColumn,
     column('PreemptionPolicy', (object) => text(object, 'preemptionPolicy'), {
       description: 'Whether its pods push out others.',
-      wide: true,
     }),
   ],
 }
