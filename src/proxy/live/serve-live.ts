@@ -9,16 +9,14 @@ import type { ListOptions } from '../../http/list-options.ts'
 import { parseListOptions } from '../../http/list-options.ts'
 import type { ListMetadata, ObjectAnswer } from '../../http/object-list.ts'
 import { parseIncludeObject, sendList, sendObject } from '../../http/object-list.ts'
-import { compileSelection } from '../../http/selection.ts'
 import { pathNotFound } from '../../http/status-response.ts'
 import { jsonToYaml } from '../../http/yaml.ts'
 import { withResourceVersion } from '../../kube/canonical-object.ts'
 import { columnsOf, defaultColumns } from '../../kube/columns/index.ts'
 import { parseFieldSelector } from '../../kube/field-selector.ts'
 import { apiVersionOf } from '../../kube/group-version.ts'
-import { everything } from '../../kube/label-selector.ts'
 import { encodeVersionMap } from '../../kube/multi-cluster-version.ts'
-import type { ClusterName } from '../../kube/names.ts'
+import type { ClusterName, ResourceVersion } from '../../kube/names.ts'
 import type { ResourcePath } from '../../kube/resource-path.ts'
 import { badRequest } from '../../kube/status-error.ts'
 import type { Clock, Random } from '../../util/clock.ts'
@@ -72,7 +70,7 @@ async function get(
   const { cluster, object, table } = await readLiveObject(target, path, read)
   const headers = freshnessHeaders([{ cluster, state: 'live', ageMs: 0 }])
   if (object === undefined) {
-    const version = encodeVersionMap(new Map([[cluster, table?.version ?? '']]) as never)
+    const version = encodeVersionMap(new Map([[cluster, table?.version ?? ('' as ResourceVersion)]]))
     return sendTables(request, table === undefined ? [] : [table], { resourceVersion: version }, headers, version)
   }
   const { bytes, meta } = object
@@ -129,11 +127,7 @@ async function watch(
   await serveWatch(request, {
     reader: createLiveWatch({ target, fleet, namespace: path.namespace, list, clock, random }),
     list,
-    // The members have applied the selectors: nothing is left to select.
-    selection: compileSelection(
-      { labelSelector: everything, fieldSelector: parseFieldSelector('') },
-      target.gvr as never,
-    ),
+    selection: { nothing: false }, // the members have applied the selectors
     clusters: request.cluster === undefined ? undefined : names,
     columns: () => services.columns.columnsFor(target.gvr, target.kind),
     headers: freshnessHeaders([

@@ -60,7 +60,8 @@ export function findLiveTarget(
   return { gvr: { group, version, resource }, kind, namespaced, members, absent, namespaces }
 }
 
-function nobodyHeard(): StatusError {
+/** 503: what the members serve is not known yet. */
+export function nobodyHeard(): StatusError {
   return new StatusError('serviceUnavailable', 'no member cluster has been heard yet', {
     details: { retryAfterSeconds: 1 },
   })

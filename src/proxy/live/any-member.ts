@@ -1,0 +1,89 @@
+/** Paths that are no resource and the same in every cluster: `/version`, `/openapi`, health. One member answers. */
+import type { Member, MemberResponse } from '../../fleet/member.ts'
+import type { GroupVersion } from '../../kube/group-version.ts'
+import type { ClusterName } from '../../kube/names.ts'
+import type { Clock } from '../../util/clock.ts'
+import type { ProxyRequest } from '../plugin.ts'
+import type { MemberDiscovery } from '../ports.ts'
+import { faultOfError, faultOfResponse, MemberFault, unanswered } from './member-fault.ts'
+import { forwardedHeaders, relay } from './relay.ts'
+import { withDeadline } from './deadline.ts'
+
+const PUBLIC = /^\/(version|healthz|livez|readyz)(\/.*)?$|^\/openapi\/v[23](\/.*)?$/
+
+export function isPublicPath(path: string): boolean {
+  return PUBLIC.test(path)
+}
+
+/** A member that takes longer is passed over for the next. */
+const HEAD_MS = 5_000
+const WHOLE_MS = 30_000
+
+export interface AnyMemberOptions {
+  readonly discovery: MemberDiscovery
+  readonly clock: Clock
+}
+
+/** Asks the members in order until one answers with anything but 404 and 5xx. */
+export async function relayFromAny(
+  request: ProxyRequest,
+  members: readonly Member[],
+  { discovery, clock }: AnyMemberOptions,
+): Promise<void> {
+  const groupVersion = openApiGroupVersion(request.path)
+  const serves = (member: Member): boolean =>
+    groupVersion === undefined || hasGroupVersion(discovery, member.facts.name, groupVersion)
+  const faults: MemberFault[] = []
+  for (const member of members.filter(serves)) {
+    const deadline = withDeadline(WHOLE_MS, clock, request.request.signal)
+    try {
+      const answer = await ask(request, member, deadline.signal)
+      return await relay(request, answer)
+    } catch (error) {
+      if (request.response.headersSent) throw error
+      faults.push(deadline.signal.aborted ? late(member) : faultOfError(member.facts.name, error))
+    } finally {
+      deadline.dispose()
+    }
+  }
+  throw unanswered(faults, [])
+}
+
+function late({ facts }: Member): MemberFault {
+  return new MemberFault(facts.name, undefined, 'it did not answer in time')
+}
+
+async function ask(request: ProxyRequest, { facts, client }: Member, signal: AbortSignal): Promise<MemberResponse> {
+  const answer = await client.request({
+    method: 'GET',
+    path: request.path + queryFor(request),
+    headers: forwardedHeaders(request),
+    headersTimeoutMs: HEAD_MS,
+    signal,
+  })
+  if (answer.status === 404 || answer.status >= 500) throw await faultOfResponse(facts.name, answer)
+  return answer
+}
+
+/**
+ * `hash` names one member's edition of an OpenAPI document; to another, a server answers with a redirect that would lose
+ * our prefix. Without it everyone answers with what it has.
+ */
+function queryFor({ path, request: { rawQuery } }: ProxyRequest): string {
+  if (rawQuery === '') return ''
+  if (!path.startsWith('/openapi/v3')) return `?${rawQuery}`
+  const query = new URLSearchParams(rawQuery)
+  query.delete('hash')
+  return query.size === 0 ? '' : `?${query.toString()}`
+}
+
+/** `/openapi/v3/apis/apps/v1`: of the members, only those that serve it can tell. */
+export function openApiGroupVersion(path: string): GroupVersion | undefined {
+  const match = /^\/openapi\/v3\/(?:api\/([^/]+)|apis\/([^/]+)\/([^/]+))$/.exec(path)
+  if (match === null) return undefined
+  return { group: match[2] ?? '', version: match[3] ?? match[1] ?? '' }
+}
+
+function hasGroupVersion(discovery: MemberDiscovery, cluster: ClusterName, { group, version }: GroupVersion): boolean {
+  return discovery.resources(cluster)?.some((r) => r.group === group && r.version === version) ?? false
+}

@@ -1,0 +1,131 @@
+/**
+ * Plugin 3000 in Karmada (`serve`): everything else is the control plane's, asked as the caller and never as ourselves.
+ * Its discovery is widened by registered kinds that only members serve. A chosen member is asked for its documents alone.
+ */
+import type { CacheReader } from '../../cache/reader.ts'
+import { isMemberError } from '../../fleet/member-error.ts'
+import type { MemberResponse } from '../../fleet/member.ts'
+import { parseBool } from '../../http/list-options.ts'
+import { notImplemented, StatusError } from '../../kube/status-error.ts'
+import type { DiscoveryForm, DiscoveryPath } from '../discovery/discovery-path.ts'
+import { discoveryForm, parseDiscoveryPath } from '../discovery/discovery-path.ts'
+import type { Document } from '../discovery/documents.ts'
+import { documentOf, MemberApi } from '../discovery/member-api.ts'
+import { mergeDocuments } from '../discovery/merge-documents.ts'
+import type { MergedGroup } from '../discovery/merged-resources.ts'
+import { sendDocument } from '../discovery/send-document.ts'
+import { impersonationHeaders } from '../impersonation.ts'
+import { isPublicPath } from '../live/any-member.ts'
+import { forwardedHeaders, relay, relayStream } from '../live/relay.ts'
+import type { Plugin, ProxyRequest } from '../plugin.ts'
+import type { HostClient } from '../ports.ts'
+import type { MembersPluginOptions } from './members.ts'
+import { serveDiscovery, servePublic } from './members.ts'
+
+export interface KarmadaPluginOptions extends MembersPluginOptions {
+  readonly host: HostClient
+  readonly cache: Pick<CacheReader, 'resource'>
+}
+
+/** A control plane gives a list 60 s itself. */
+const HEAD_MS = 60_000
+
+export function createKarmadaPlugin(options: KarmadaPluginOptions): Plugin {
+  const api = new MemberApi(options.fleet, options.discovery)
+  return {
+    name: 'karmada',
+    order: 3000,
+    supports: () => true,
+    async connect(request) {
+      const { method } = request.request
+      if (method !== 'GET' && method !== 'HEAD') {
+        throw notImplemented(`${request.verb} is not forwarded to the control plane by this version`)
+      }
+      if (request.cluster !== undefined) return serveMember(options, api, request)
+      const path = parseDiscoveryPath(request.path)
+      if (path !== undefined) return serveMergedDiscovery(options, api, request, path)
+      await forward(options, request)
+    },
+  }
+}
+
+/** Documents that every authenticated caller may read; resources there are read as the caller, which comes later. */
+async function serveMember(options: KarmadaPluginOptions, api: MemberApi, request: ProxyRequest): Promise<void> {
+  if (await serveDiscovery(request, api)) return
+  if (isPublicPath(request.path)) return servePublic(options, request)
+  throw notImplemented(`${request.path} of one member, which is not registered, is not forwarded by this version`)
+}
+
+async function forward(options: KarmadaPluginOptions, request: ProxyRequest): Promise<void> {
+  const streams = request.verb === 'watch' || parseBool(request.request.query.get('follow')) === true
+  const answer = await askHost(options, request, forwardedHeaders(request), streams)
+  await (streams ? relayStream(request, answer) : relay(request, answer))
+}
+
+async function askHost(
+  { host }: KarmadaPluginOptions,
+  { path, request }: ProxyRequest,
+  headers: Record<string, string>,
+  streams: boolean,
+): Promise<MemberResponse> {
+  const identity = impersonationHeaders(request.user)
+  try {
+    return await host.request({
+      method: request.method,
+      path: request.rawQuery === '' ? path : `${path}?${request.rawQuery}`,
+      headers: { ...headers, ...identity },
+      headersTimeoutMs: HEAD_MS,
+      ...(streams ? { idleMs: 0 } : {}),
+      signal: request.signal,
+    })
+  } catch (error) {
+    if (!isMemberError(error)) throw error
+    throw new StatusError('serviceUnavailable', `the control plane does not answer: ${error.message}`, {
+      details: { retryAfterSeconds: 1 },
+      cause: error,
+    })
+  }
+}
+
+async function serveMergedDiscovery(
+  options: KarmadaPluginOptions,
+  api: MemberApi,
+  request: ProxyRequest,
+  path: DiscoveryPath,
+): Promise<void> {
+  const form = discoveryForm(request.request.incoming.headers.accept, path)
+  const own = registeredOnly(api.groups(undefined) ?? [], options.cache)
+  const headers = { accept: acceptOf(form) }
+  const answer = await askHost(options, { ...request, request: { ...request.request, method: 'GET' } }, headers, false)
+  if (answer.status !== 200) {
+    const alone = answer.status === 404 ? documentOf(own, path, form) : undefined
+    if (alone === undefined) return relay(request, answer)
+    await answer.bytes()
+    return sendDocument(request, alone, form)
+  }
+  const host = JSON.parse((await answer.bytes()).toString('utf8')) as Document
+  const plain = host['kind'] !== 'APIGroupDiscoveryList'
+  const shown: DiscoveryForm = plain && form.aggregated !== undefined ? { aggregated: undefined, format: 'json' } : form
+  const members = documentOf(own, path, shown)
+  await sendDocument(request, members === undefined ? host : mergeDocuments(host, members), shown)
+}
+
+function acceptOf(form: DiscoveryForm): string {
+  if (form.aggregated === undefined) return 'application/json'
+  return `application/json;g=apidiscovery.k8s.io;v=${form.aggregated};as=APIGroupDiscoveryList,application/json`
+}
+
+/** A kind that nobody registered would be asked of the control plane, which does not have it. */
+function registeredOnly(groups: readonly MergedGroup[], cache: Pick<CacheReader, 'resource'>): MergedGroup[] {
+  return groups
+    .map(({ group, versions }) => ({
+      group,
+      versions: versions
+        .map(({ version, resources }) => ({
+          version,
+          resources: resources.filter((resource) => cache.resource(resource) !== undefined),
+        }))
+        .filter(({ resources }) => resources.length > 0),
+    }))
+    .filter(({ versions }) => versions.length > 0)
+}

@@ -1,0 +1,80 @@
+/**
+ * Plugin 3000 where there is no control plane (`up`, `demo`): whatever is not registered is read live from the members;
+ * discovery is theirs merged; documents that are the same everywhere come from any of them.
+ */
+import { sendJson } from '../../http/answer.ts'
+import { pathNotFound } from '../../http/status-response.ts'
+import { notImplemented } from '../../kube/status-error.ts'
+import type { Member } from '../../fleet/member.ts'
+import { discoveryForm, parseDiscoveryPath } from '../discovery/discovery-path.ts'
+import { documentOf, MemberApi } from '../discovery/member-api.ts'
+import { sendDocument } from '../discovery/send-document.ts'
+import { isPublicPath, relayFromAny } from '../live/any-member.ts'
+import { readOpenApiIndex } from '../live/openapi-index.ts'
+import type { LiveServices } from '../live/serve-live.ts'
+import { serveLive } from '../live/serve-live.ts'
+import { findLiveTarget, nobodyHeard } from '../live/target.ts'
+import type { Plugin, ProxyRequest } from '../plugin.ts'
+import type { MemberDiscovery } from '../ports.ts'
+
+export interface MembersPluginOptions extends LiveServices {
+  readonly discovery: MemberDiscovery
+}
+
+export function createMembersPlugin(options: MembersPluginOptions): Plugin {
+  const api = new MemberApi(options.fleet, options.discovery)
+  return {
+    name: 'members',
+    order: 3000,
+    supports: () => true,
+    async connect(request) {
+      const { method } = request.request
+      if (method !== 'GET' && method !== 'HEAD') {
+        throw notImplemented(`${request.verb} is not forwarded to member clusters by this version`)
+      }
+      if (await serveDiscovery(request, api)) return
+      if (isPublicPath(request.path)) return servePublic(options, request)
+      await serveUnregistered(options, request)
+    },
+  }
+}
+
+/** Answers a discovery path; false for any other. */
+export async function serveDiscovery(request: ProxyRequest, api: MemberApi): Promise<boolean> {
+  const path = parseDiscoveryPath(request.path)
+  if (path === undefined) return false
+  const form = discoveryForm(request.request.incoming.headers.accept, path)
+  const groups = api.groups(request.cluster)
+  if (groups === undefined) throw nobodyHeard()
+  const document = documentOf(groups, path, form)
+  if (document === undefined) throw pathNotFound()
+  await sendDocument(request, document, form)
+  return true
+}
+
+/** Answers `/version`, `/openapi` and the like. */
+export async function servePublic(options: MembersPluginOptions, request: ProxyRequest): Promise<void> {
+  const members = reachable(options, request)
+  if (request.path.replace(/\/$/, '') === '/openapi/v3' && members.length > 1) {
+    const index = await readOpenApiIndex(members, options.clock, request.request.signal)
+    return sendJson(request, index)
+  }
+  await relayFromAny(request, members, options)
+}
+
+function reachable({ fleet }: MembersPluginOptions, { cluster }: ProxyRequest): readonly Member[] {
+  const members = fleet.members().filter(({ facts }) => cluster === undefined || facts.name === cluster)
+  const known = members.filter(({ facts }) => facts.unreachable === undefined)
+  return known.length > 0 ? known : members
+}
+
+async function serveUnregistered(options: MembersPluginOptions, request: ProxyRequest): Promise<void> {
+  const { resource, cluster } = request
+  if (resource === undefined) throw pathNotFound()
+  const target = findLiveTarget(options, resource, cluster)
+  if (target === undefined) throw pathNotFound()
+  if (resource.subresource !== undefined) {
+    throw notImplemented(`${resource.resource}/${resource.subresource} is not forwarded by this version`)
+  }
+  await serveLive(options, request, resource, target)
+}
