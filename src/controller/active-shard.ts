@@ -148,7 +148,7 @@ export class ActiveShard {
     const stores =
       feeds.length === 1
         ? [{ namespace: feeds[0], store: gate }]
-        : new NamespaceMerge(gate, this.#goal.planned.namespaces ?? []).stores()
+        : new NamespaceMerge(gate, this.#goal.planned.namespaces ?? [], !this.#synced).stores()
     for (const { namespace, store } of stores) {
       const target = { gvr: this.planned.gvr, ...(namespace === undefined ? {} : { namespace }) }
       this.#track(this.#options.run(this.#goal.member, target, store, abort.signal), abort.signal)

@@ -3,8 +3,8 @@
  *
  * - The shard stands at the smallest version of its parts: a watch resumed from there misses nothing of any namespace.
  * - Each part resumes its own watch from its own version, so that the member repeats nothing.
- * - At the start nothing is shown until every part has been listed or has failed: no reader takes the namespace that
- *   was first for the whole.
+ * - At the start nothing is shown until every part has been listed: no reader takes the namespace that was first for the
+ *   whole. A part that is forbidden, too, is not waited for: it counts as empty until it can be listed, and is reported.
  */
 import type { ReflectorState, ReflectorStore, Replacement, WatchEventType } from '../informer/reflector-store.ts'
 import { compareResourceVersions, type ResourceVersion } from '../kube/names.ts'
@@ -27,11 +27,14 @@ const MAX_HELD = 1_000 // events that wait for a slow part, about 5 MB of pods; 
 export class NamespaceMerge {
   readonly #target: FeedTarget
   readonly #parts: readonly Part[]
+  readonly #isFirst: boolean
   #shown = false
   #published: ResourceVersion | undefined
 
-  constructor(target: FeedTarget, namespaces: Iterable<string>) {
+  /** `isFirst`: the shard has never been listed. Else what it shows of a namespace stays until that is listed again. */
+  constructor(target: FeedTarget, namespaces: Iterable<string>, isFirst: boolean) {
     this.#target = target
+    this.#isFirst = isFirst
     this.#parts = [...namespaces].map((namespace) => ({
       namespace,
       state: { phase: 'listing' },
@@ -101,7 +104,7 @@ export class NamespaceMerge {
 
   #showWhenReady(): void {
     if (this.#shown) return
-    if (this.#parts.every(({ waiting, state }) => waiting !== undefined || state.phase === 'failing')) this.#show()
+    if (this.#parts.every((part) => part.waiting !== undefined || isForbidden(part))) this.#show()
   }
 
   /** All at once: no reader runs between the first part and the last. */
@@ -113,6 +116,9 @@ export class NamespaceMerge {
     for (const part of ready) {
       part.waiting?.replacement.commit(at)
       part.waiting = undefined
+    }
+    if (this.#isFirst) {
+      for (const part of this.#parts.filter(isForbidden)) this.#target.beginNamespaceReplace(part.namespace).commit(at)
     }
     for (const part of ready) {
       for (const { type, object } of part.held) this.#target.applyAt(type, object, at)
@@ -142,6 +148,10 @@ export class NamespaceMerge {
     }
     return this.#parts.some(({ state }) => state.phase === 'listing') ? { phase: 'listing' } : { phase: 'watching' }
   }
+}
+
+function isForbidden({ state, version }: Part): boolean {
+  return version === undefined && state.phase === 'failing' && state.code === 'forbidden'
 }
 
 function smallest(versions: readonly (ResourceVersion | undefined)[]): ResourceVersion | undefined {

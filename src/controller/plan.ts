@@ -20,7 +20,7 @@ import { compareUtf8 } from '../util/bytes.ts'
 import { matchesCluster } from './cluster-affinity.ts'
 import { chooseVersion } from './choose-version.ts'
 import { resolveSelector, type KnownKinds } from './resolve-selector.ts'
-import { servedBy, type ServedResource } from './served-resources.ts'
+import { servedBy } from './served-resources.ts'
 import { Wanted } from './wanted.ts'
 
 export interface PlanMember {
@@ -125,26 +125,20 @@ function assemble(
   return { resources, shards: shards.sort((a, b) => compareUtf8(a.cluster, b.cluster)), problems: all }
 }
 
-/** Undefined where no registry wants the resource of this cluster, or the cluster is known not to serve it. */
+/**
+ * Undefined where no registry wants the resource of this cluster, or the cluster is known not to serve it; one that gives
+ * the name to another kind or scope does not.
+ */
 function shardOf({ facts, resources }: PlanMember, want: Wanted, gvr: GroupVersionResource): PlannedShard | undefined {
   const scope = want.scopeOf(facts.name)
   if (scope === undefined) return undefined
-  const found = resources === undefined ? undefined : served(resources, gvr)
-  if (resources !== undefined && found === undefined) return undefined
-  return {
-    cluster: facts.name,
-    clusterUid: facts.uid,
-    gvr,
-    kind: found?.kind ?? want.kind,
-    namespaced: found?.namespaced ?? want.namespaced,
-    namespaces: scope.namespaces,
-    served: found !== undefined,
-    registries: scope.registries,
+  const { kind, namespaced } = want
+  if (resources !== undefined) {
+    const found = servedBy(resources).of(gvr, gvr.version)
+    if (found?.kind !== kind || found.namespaced !== namespaced) return undefined
   }
-}
-
-function served(resources: readonly DiscoveredResource[], gvr: GroupVersionResource): ServedResource | undefined {
-  return servedBy(resources).of(gvr, gvr.version)
+  const cluster = { cluster: facts.name, clusterUid: facts.uid, served: resources !== undefined }
+  return { ...cluster, gvr, kind, namespaced, namespaces: scope.namespaces, registries: scope.registries }
 }
 
 function otherVersions(want: Wanted, version: string): PlanProblem[] {
