@@ -10,17 +10,19 @@ import { compareVersionPriority } from './version-priority.ts'
 export type KnownResource = Pick<DiscoveredResource, 'group' | 'version' | 'resource' | 'kind' | 'namespaced'>
 
 export class KnownResources {
-  readonly #versions = new Map<string, Set<string>>()
+  /** By `groupResourceKey`, then by version. */
+  readonly #versions = new Map<string, Map<string, KnownResource>>()
   readonly #kinds = new Map<string, KnownResource[]>()
 
   learn(resources: readonly DiscoveredResource[]): void {
     for (const { group, version, resource, kind, namespaced } of resources) {
       const key = groupResourceKey({ group, resource })
-      const versions = this.#versions.get(key) ?? new Set()
+      const versions = this.#versions.get(key) ?? new Map<string, KnownResource>()
       if (versions.has(version)) continue
-      this.#versions.set(key, versions.add(version))
+      const learnt: KnownResource = { group, version, resource, kind, namespaced }
+      this.#versions.set(key, versions.set(version, learnt))
       const ofKind = this.#kinds.get(kindKey(group, kind)) ?? []
-      ofKind.push({ group, version, resource, kind, namespaced })
+      ofKind.push(learnt)
       this.#kinds.set(
         kindKey(group, kind),
         ofKind.sort((a, b) => compareVersionPriority(a.version, b.version)),
@@ -32,6 +34,10 @@ export class KnownResources {
   has({ group, version, resource }: GroupVersionResource): boolean {
     const versions = this.#versions.get(groupResourceKey({ group, resource }))
     return versions !== undefined && (version === '' || versions.has(version))
+  }
+
+  known(group: string, version: string, resource: string): KnownResource | undefined {
+    return this.#versions.get(groupResourceKey({ group, resource }))?.get(version)
   }
 
   /** The highest version first. */

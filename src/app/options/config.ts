@@ -26,7 +26,7 @@ export interface DemoConfig extends CommonConfig {
   readonly command: 'demo'
   readonly port: number
   readonly seed: number
-  readonly churn: boolean
+  readonly clusters: number
 }
 
 export interface UpConfig extends CommonConfig {
@@ -34,12 +34,15 @@ export interface UpConfig extends CommonConfig {
   readonly port: number
   readonly kubeconfig: string
   readonly contexts: readonly string[]
+  /** For exec plugins of the kubeconfig. */
+  readonly environment: Environment
   readonly clusterApiQps: number
   readonly clusterApiBurst: number
 }
 
 export interface ServeConfig extends CommonConfig {
   readonly command: 'serve'
+  readonly environment: Environment
   /** Undefined: in-cluster. */
   readonly kubeconfig: string | undefined
   readonly authenticationKubeconfig: string | undefined
@@ -200,12 +203,12 @@ function complete(command: Config['command'], flags: FlagReader, env: Environmen
         command,
         port: flags.number('port', 0, 65_535),
         seed: flags.number('seed', 0, 0xffff_ffff),
-        churn: flags.bool('churn'),
+        clusters: flags.number('clusters', 1, 4),
       }
     case 'up':
       return completeUp(common, flags, env)
     case 'serve':
-      return completeServe(common, flags, warnings)
+      return completeServe(common, flags, env, warnings)
     default:
       return command satisfies never
   }
@@ -225,12 +228,13 @@ function completeUp(common: CommonConfig, flags: FlagReader, env: Environment): 
     port: flags.number('port', 0, 65_535),
     kubeconfig,
     contexts: flags.list('contexts'),
+    environment: env,
     clusterApiQps: flags.number('cluster-api-qps', 0.001, 1e6),
     clusterApiBurst: flags.number('cluster-api-burst', 1, 1e6),
   }
 }
 
-function completeServe(common: CommonConfig, flags: FlagReader, warnings: string[]): ServeConfig {
+function completeServe(common: CommonConfig, flags: FlagReader, env: Environment, warnings: string[]): ServeConfig {
   if (flags.list('etcd-servers').length > 0) {
     warnings.push('--etcd-servers is not used yet: registries are kept in SQLite under --data-dir')
   }
@@ -244,6 +248,7 @@ function completeServe(common: CommonConfig, flags: FlagReader, warnings: string
     ...common,
     logLevel: common.logLevel === 'info' && verbosity >= 4 ? 'debug' : common.logLevel,
     command: 'serve',
+    environment: env,
     kubeconfig: flags.file('kubeconfig'),
     authenticationKubeconfig: flags.file('authentication-kubeconfig'),
     authorizationKubeconfig: flags.file('authorization-kubeconfig'),

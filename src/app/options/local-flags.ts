@@ -63,11 +63,11 @@ export const DEMO_FLAGS: readonly FlagSpec[] = [
     honoured: 'Seed of the simulated fleet: the same seed gives the same objects.',
   },
   {
-    name: 'churn',
+    name: 'clusters',
     group: 'local',
-    type: 'bool',
-    default: 'true',
-    honoured: 'Whether the simulated fleet changes while it runs.',
+    type: 'int',
+    default: '4',
+    honoured: 'How many clusters are simulated, 1 to 4.',
   },
   ...COMMON,
 ]

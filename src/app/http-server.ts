@@ -1,0 +1,79 @@
+/** Joins a service's routes with an identity and a place to listen. */
+import type { IncomingMessage } from 'node:http'
+import { createApp } from '../apiserver/create-app.ts'
+import { createListener } from '../apiserver/create-listener.ts'
+import type { Authenticator } from '../apiserver/authn/authenticator.ts'
+import type { Authorizer } from '../apiserver/authz/authorizer.ts'
+import { PING } from '../apiserver/health.ts'
+import { RequestMetrics } from '../apiserver/request-metrics.ts'
+import { listen, type ListenOptions, type RunningServer } from '../apiserver/server.ts'
+import { SEARCH_GROUP, SEARCH_GROUP_VERSION } from '../api/resource-registry.ts'
+import type { Lifecycle } from './lifecycle.ts'
+import type { Runtime, Service } from './service.ts'
+import { VERSION } from './version.ts'
+
+export interface HttpServerOptions {
+  readonly listen: ListenOptions
+  readonly guard?: (request: IncomingMessage) => void
+  readonly authenticate: Authenticator
+  readonly authorize: Authorizer
+  readonly alwaysAllowPaths: readonly string[]
+  readonly maxInflight: number
+  readonly requestTimeoutMs: number
+  /** Between not ready and no longer accepting, so that load balancers notice. */
+  readonly shutdownDelayMs: number
+}
+
+const PATHS = [
+  '/apis',
+  `/apis/${SEARCH_GROUP}`,
+  `/apis/${SEARCH_GROUP_VERSION}`,
+  '/healthz',
+  '/livez',
+  '/metrics',
+  '/openapi/v2',
+  '/openapi/v3',
+  '/readyz',
+  '/version',
+]
+
+/** Rejects where the address cannot be bound. Streams end when the server stops. */
+export async function serveHttp(
+  service: Service,
+  options: HttpServerOptions,
+  { log, clock }: Runtime,
+  lifecycle: Lifecycle,
+): Promise<RunningServer> {
+  const stopping = new AbortController()
+  const app = createApp({
+    version: VERSION,
+    checks: [PING, ...service.checks],
+    metrics: service.metrics,
+    platform: `${process.platform}/${process.arch}`,
+    paths: PATHS,
+  })
+  const { listen: where, shutdownDelayMs, ...rest } = options
+  const listener = createListener({
+    ...rest,
+    routes: service.routes,
+    fallback: app,
+    metrics: new RequestMetrics(service.metrics),
+    log,
+    clock,
+    signal: stopping.signal,
+  })
+  const server = await listen(listener, where, clock)
+  lifecycle.onStop('server', async (graceMs) => {
+    service.notReady()
+    if (shutdownDelayMs > 0) await delay(shutdownDelayMs, clock)
+    stopping.abort(new Error('shutting down'))
+    await server.close(graceMs)
+  })
+  return server
+}
+
+function delay(ms: number, clock: Runtime['clock']): Promise<void> {
+  return new Promise((resolve) => {
+    clock.setTimeout(resolve, ms)
+  })
+}

@@ -1,0 +1,115 @@
+/** `demo` and `up`: one user on loopback, everything embedded, read-only. */
+import path from 'node:path'
+import { allowAll } from '../apiserver/authz/authorizer.ts'
+import { guardLoopback } from '../apiserver/loopback-guard.ts'
+import type { RunningServer } from '../apiserver/server.ts'
+import { DEFAULT_REGISTRY_NAME, DEFAULT_REGISTRY_SPEC } from '../controller/default-registry.ts'
+import { startDemoFleet } from '../fleet/demo/demo-fleet.ts'
+import { KubeconfigProvider } from '../fleet/kubeconfig/kubeconfig-provider.ts'
+import type { UserInfo } from '../http/api-request.ts'
+import { SEARCH_GROUP_VERSION } from '../api/resource-registry.ts'
+import { createMembersPlugin } from '../proxy/plugins/members.ts'
+import type { ResourceRegistries } from '../registry/resource-registries.ts'
+import { openDataFolder } from './data-folder.ts'
+import { serveHttp } from './http-server.ts'
+import type { Lifecycle } from './lifecycle.ts'
+import type { CommonConfig, DemoConfig, UpConfig } from './options/config.ts'
+import { createService, type Runtime, type Service } from './service.ts'
+
+type OnFault = (error: unknown) => void
+
+const LOCAL_USER: UserInfo = { name: 'local', uid: '', groups: ['system:masters', 'system:authenticated'], extra: {} }
+
+export async function runDemo(
+  config: DemoConfig,
+  runtime: Runtime,
+  lifecycle: Lifecycle,
+  onFault: OnFault,
+): Promise<void> {
+  const { service, server } = await startLocal(config, runtime, lifecycle, onFault)
+  const demo = await startDemoFleet({
+    fleet: service.fleet,
+    clock: runtime.clock,
+    seed: config.seed,
+    clusters: config.clusters,
+    onFailure: onFault,
+  })
+  lifecycle.onStop('demo fleet', () => demo.stop())
+  runtime.print(welcome(server.url, `${demo.urls.size} simulated clusters: ${[...demo.urls.keys()].join(', ')}`))
+}
+
+export async function runUp(config: UpConfig, runtime: Runtime, lifecycle: Lifecycle, onFault: OnFault): Promise<void> {
+  const { service, server } = await startLocal(config, runtime, lifecycle, onFault)
+  const provider = new KubeconfigProvider({
+    files: config.kubeconfig.split(path.delimiter).filter((file) => file !== ''),
+    contexts: config.contexts,
+    fleet: service.fleet,
+    logger: runtime.log,
+    clock: runtime.clock,
+    environment: config.environment,
+    qps: config.clusterApiQps,
+    burst: config.clusterApiBurst,
+  })
+  lifecycle.run('kubeconfig', (signal) => provider.run(signal), onFault)
+  runtime.print(welcome(server.url, `contexts ${config.contexts.join(', ')} of ${config.kubeconfig}`))
+}
+
+async function startLocal(
+  config: CommonConfig & { readonly port: number },
+  runtime: Runtime,
+  lifecycle: Lifecycle,
+  onFault: OnFault,
+): Promise<{ service: Service; server: RunningServer }> {
+  const folder = await openDataFolder(config.dataDir)
+  lifecycle.onStop('data folder', () => folder.release())
+  const service = await createService({
+    config,
+    runtime,
+    lifecycle,
+    folder: folder.path,
+    search: true,
+    proxy: true,
+    lastPlugin: (parts) => createMembersPlugin({ ...parts, ...runtime }),
+    onFault,
+  })
+  await ensureDefaultRegistry(service.registries)
+  service.start()
+  const server = await serveHttp(
+    service,
+    {
+      listen: { host: '127.0.0.1', port: config.port },
+      guard: guardLoopback,
+      authenticate: () => LOCAL_USER,
+      authorize: allowAll,
+      alwaysAllowPaths: [],
+      maxInflight: 400,
+      requestTimeoutMs: 60_000,
+      shutdownDelayMs: 0,
+    },
+    runtime,
+    lifecycle,
+  )
+  return { service, server }
+}
+
+/** Only where there is none at all: one that was changed or deleted by its owner stays so while others exist. */
+async function ensureDefaultRegistry(registries: ResourceRegistries): Promise<void> {
+  if ((await registries.list()).items.length > 0) return
+  await registries.create({
+    apiVersion: SEARCH_GROUP_VERSION,
+    kind: 'ResourceRegistry',
+    metadata: { name: DEFAULT_REGISTRY_NAME, uid: '', resourceVersion: '', creationTimestamp: '' },
+    spec: DEFAULT_REGISTRY_SPEC,
+  })
+}
+
+function welcome(url: string, what: string): string {
+  const base = `${url}/apis/${SEARCH_GROUP_VERSION}`
+  return [
+    `Fleetsearch listens on ${url} (${what}). Try:`,
+    `  curl -s ${base}/search/cache/apis/apps/v1/deployments`,
+    `  kubectl --server ${base}/proxying/karmada/proxy get pods -A -o wide`,
+    `  curl -s '${base}/search/query?q=image:nginx%20restarts>0&facets=cluster,namespace'`,
+    '',
+  ].join('\n')
+}

@@ -1,0 +1,49 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { SyncCheck } from '../../src/app/sync-check.ts'
+import type { Progress } from '../../src/controller/progress.ts'
+import type { ClusterName } from '../../src/kube/names.ts'
+import { FakeClock } from '../support/fake-clock.ts'
+
+function setUp() {
+  const clock = new FakeClock()
+  const state: { progress: Progress } = {
+    progress: { settled: false, shards: 4, synced: 1, undiscovered: ['m2' as ClusterName] },
+  }
+  const check = new SyncCheck({ progress: () => state.progress }, clock, 30_000)
+  return { clock, state, check }
+}
+
+describe('readiness of the first sync', () => {
+  it('says what it waits for', () => {
+    const { check } = setUp()
+    assert.deepEqual(check.check(), { state: 'pending', reason: 'not started' })
+    check.start()
+    assert.deepEqual(check.check(), {
+      state: 'pending',
+      reason: '1 of 4 resources of clusters listed, waiting for clusters m2',
+    })
+  })
+  it('is ready when all has settled, and stays so when a member fails later', () => {
+    const { check, state } = setUp()
+    check.start()
+    state.progress = { settled: true, shards: 4, synced: 4, undiscovered: [] }
+    assert.deepEqual(check.check(), { state: 'ready' })
+    state.progress = { settled: false, shards: 5, synced: 4, undiscovered: [] }
+    assert.deepEqual(check.check(), { state: 'ready' })
+  })
+  it('does not wait for a dead member longer than its time', async () => {
+    const { check, clock } = setUp()
+    check.start()
+    await clock.advance(29_999)
+    assert.equal(check.check().state, 'pending')
+    await clock.advance(1)
+    assert.equal(check.check().state, 'ready')
+  })
+  it('is stopped while it drains', () => {
+    const { check } = setUp()
+    check.start()
+    check.stop()
+    assert.deepEqual(check.check(), { state: 'stopped', reason: 'shutting down' })
+  })
+})
