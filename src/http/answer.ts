@@ -42,7 +42,7 @@ export function sendBytes(exchange: Exchange, options: BodyOptions, bytes: Uint8
 /** Sends a value as JSON. */
 export function sendJson(exchange: Exchange, value: unknown, headers: OutgoingHttpHeaders = {}): Promise<void> {
   const options = { headers: { 'content-type': 'application/json', ...headers } }
-  return sendBytes(exchange, options, Buffer.from(JSON.stringify(value)))
+  return sendBytes(exchange, options, Buffer.from(`${JSON.stringify(value)}\n`))
 }
 
 function sendHead(response: ServerResponse, { status, headers }: BodyOptions): Promise<void> {

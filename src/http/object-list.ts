@@ -146,7 +146,7 @@ async function writeJson(body: BodyWriter, items: ObjectSequence, list: ItemList
     const wait = body.ready()
     if (wait !== undefined) await wait
   }
-  body.writeText(']}')
+  body.writeText(']}\n')
 }
 
 /** Writing YAML takes about thirty times as long as parsing JSON of that size. */

@@ -10,7 +10,8 @@ export interface StatusOptions {
 
 /** Ends the response with a Status as JSON. Nothing may have been sent yet. */
 export function sendStatus(response: ServerResponse, status: Status, options: StatusOptions = {}): void {
-  const body = Buffer.from(JSON.stringify(options.errorField ? { ...status, error: status.message ?? '' } : status))
+  const shown = options.errorField ? { ...status, error: status.message ?? '' } : status
+  const body = Buffer.from(`${JSON.stringify(shown)}\n`)
   const retryAfter = status.details?.retryAfterSeconds
   response.writeHead(status.code, {
     'cache-control': 'no-cache, private',

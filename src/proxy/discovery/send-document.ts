@@ -8,7 +8,7 @@ import type { Document } from './documents.ts'
 
 /** Sends a discovery document, or 304 where the client has it already. */
 export async function sendDocument(exchange: Exchange, document: Document, form: DiscoveryForm): Promise<void> {
-  const json = Buffer.from(JSON.stringify(document))
+  const json = Buffer.from(`${JSON.stringify(document)}\n`)
   const etag = `"${createHash('sha256').update(json).digest('hex').slice(0, 32).toUpperCase()}"`
   const { request, response } = exchange
   if (request.incoming.headers['if-none-match'] === etag) {
