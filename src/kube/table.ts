@@ -13,7 +13,7 @@ export type IncludeObject = 'None' | 'Metadata' | 'Object'
 export interface TableObject {
   /** Canonical JSON. */
   readonly bytes: Uint8Array
-  /** Its parsed form, where somebody has it already. */
+  /** Its parsed form, where somebody has it already (`parseExact` where the columns say so). */
   readonly parsed?: JsonObject
 }
 
@@ -98,13 +98,19 @@ function* row(
   nowMs: number,
   separator: string,
 ): Generator<Buffer, void, undefined> {
-  const parsed = object.parsed ?? (parseExact(object.bytes) as JsonObject)
+  const parsed = object.parsed ?? parse(object.bytes, columns)
   const cells = columns.columns.map((column) => cellJson(column.cell(parsed, nowMs))).join(',')
   const conditions = columns.rowConditions?.(parsed)
   const conditionsJson = conditions === undefined ? '' : `,"conditions":${JSON.stringify(conditions)}`
   yield Buffer.from(`${separator}{"cells":[${cells}]${conditionsJson},"object":`)
   yield embedded(object.bytes, includeObject, apiVersion)
   yield CLOSE
+}
+
+function parse(bytes: Uint8Array, { exactIntegers = false }: KindColumns): JsonObject {
+  if (exactIntegers) return parseExact(bytes) as JsonObject
+  const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8')
+  return JSON.parse(text) as JsonObject
 }
 
 const CLOSE = Buffer.from('}')

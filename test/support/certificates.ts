@@ -65,7 +65,7 @@ export async function newKeyPem(): Promise<{ privatePem: string; publicPem: stri
 export async function newCertificateRequestPem(commonName: string): Promise<string> {
   const keys = await newKeys()
   const name = nameOf(commonName, [])
-  return (await Pkcs10CertificateRequestGenerator.create({ name, keys, signingAlgorithm: ALGORITHM })).toString('pem')
+  return pem(await Pkcs10CertificateRequestGenerator.create({ name, keys, signingAlgorithm: ALGORITHM }))
 }
 
 export async function createAuthority(commonName: string): Promise<Authority> {
@@ -78,7 +78,7 @@ export async function createAuthority(commonName: string): Promise<Authority> {
     signingAlgorithm: ALGORITHM,
     extensions: authorityExtensions(),
   })
-  return authority(certificate.toString('pem'), keys, nameOf(commonName, []))
+  return authority(pem(certificate), keys, nameOf(commonName, []))
 }
 
 async function authority(certPem: string, keys: webcrypto.CryptoKeyPair, issuer: Name): Promise<Authority> {
@@ -98,7 +98,7 @@ async function authority(certPem: string, keys: webcrypto.CryptoKeyPair, issuer:
       notAfter: request.notAfter ?? new Date(Date.now() + DAY),
       extensions: extensions as BasicConstraintsExtension[],
     })
-    return { certPem: certificate.toString('pem'), own }
+    return { certPem: pem(certificate), own }
   }
   return {
     certPem,
@@ -139,5 +139,10 @@ function newKeys(): Promise<webcrypto.CryptoKeyPair> {
 }
 
 async function privatePem(keys: webcrypto.CryptoKeyPair): Promise<string> {
-  return PemConverter.encode(await crypto.subtle.exportKey('pkcs8', keys.privateKey), PemConverter.PrivateKeyTag)
+  return `${PemConverter.encode(await crypto.subtle.exportKey('pkcs8', keys.privateKey), PemConverter.PrivateKeyTag)}\n`
+}
+
+/** With a line end, so that several can stand one behind the other in one file. */
+function pem(certificate: { toString(format: 'pem'): string }): string {
+  return `${certificate.toString('pem')}\n`
 }

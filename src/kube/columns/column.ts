@@ -41,6 +41,8 @@ export interface KindColumns {
   readonly columns: readonly Column[]
   /** Typed fields that queries know and the Table does not show (e.g. a pod's image). */
   readonly extra?: readonly ExtraField[]
+  /** Integers beyond 2^53 may occur in cells: parse objects with `parseExact`. Default false: built-in kinds have none. */
+  readonly exactIntegers?: boolean
   /** What a Table's row says about the object beside its cells; undefined where there is nothing to say. */
   rowConditions?(object: JsonObject): readonly RowCondition[] | undefined
 }

@@ -50,7 +50,7 @@ export function customColumns(printerColumns: readonly unknown[] | undefined): K
     columns.push(made)
     taken.add(made.field)
   }
-  return { columns }
+  return { columns, exactIntegers: true }
 }
 
 /** The columns of one version of a CustomResourceDefinition object; undefined where it does not have that version. */

@@ -2,6 +2,7 @@
 import { humanDuration } from '../duration.ts'
 import type { JsonObject, KindColumns, RowCondition } from './column.ts'
 import { ageColumn, column, containerColumns, extra, labelMapColumn, nameColumn, perObject } from './define.ts'
+import { podLimit, podRequest } from './pod-resources.ts'
 import { podStatus, type PodStatus } from './pod-status.ts'
 import { at, has, integer, items, optionalInteger, optionalText, text } from './read.ts'
 
@@ -49,6 +50,10 @@ export const pod: KindColumns = {
     extra('priorityclass', 'keyword', (pod) => optionalText(pod, 'spec', 'priorityClassName')),
     extra('serviceaccount', 'keyword', (pod) => optionalText(pod, 'spec', 'serviceAccountName')),
     extra('exitcode', 'int', lastExitCode),
+    extra('cpu', 'quantity', (pod) => podRequest(pod, 'cpu')),
+    extra('memory', 'quantity', (pod) => podRequest(pod, 'memory')),
+    extra('cpulimit', 'quantity', (pod) => podLimit(pod, 'cpu')),
+    extra('memorylimit', 'quantity', (pod) => podLimit(pod, 'memory')),
   ],
   rowConditions: (pod) => ROW_CONDITIONS.get(text(pod, 'status', 'phase')),
 }

@@ -74,6 +74,28 @@ describe('pod columns', () => {
     assert.equal(cell(named('pending-unscheduled'), 'Nominated Node'), 'node-9')
   })
 
+  it('sums what containers and sidecars ask for', () => {
+    const resources = (requests: object, limits: object = {}) => ({ resources: { requests, limits } })
+    const spec = {
+      initContainers: [
+        { name: 'sidecar', restartPolicy: 'Always', ...resources({ cpu: '200m' }, { memory: '1Gi' }) },
+        { name: 'init', ...resources({ cpu: '500m', memory: '8Gi' }) },
+      ],
+      containers: [
+        { name: 'app', ...resources({ cpu: '100m', memory: '1536Mi' }, { memory: '512Mi', cpu: '1' }) },
+        { name: 'none' },
+      ],
+    }
+    assert.equal(value({ spec }, 'cpu'), '300m')
+    assert.equal(value({ spec }, 'memory'), '1536Mi')
+    assert.equal(value({ spec }, 'memorylimit'), undefined, 'one container has no limit')
+    const limited = { ...spec, containers: spec.containers.slice(0, 1) }
+    assert.equal(value({ spec: limited }, 'memorylimit'), '1536Mi')
+    assert.equal(value({ spec: limited }, 'cpulimit'), undefined)
+    assert.equal(value({ spec: { ...spec, ...resources({ cpu: '2' }) } }, 'cpu'), '2')
+    assert.equal(value({ spec: { containers: [{ name: 'none' }] } }, 'cpu'), undefined)
+  })
+
   it('says of pods that are over that they are', () => {
     assert.equal(pods.rowConditions?.(named('succeeded'))?.[0]?.reason, 'Succeeded')
     assert.equal(pods.rowConditions?.(named('evicted'))?.[0]?.reason, 'Failed')
