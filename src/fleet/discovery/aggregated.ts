@@ -1,18 +1,19 @@
 /** `APIGroupDiscoveryList`, v2 and v2beta1, which differ in nothing that is read here. */
 import type { DiscoveredResource, DiscoveryPart } from '../discovery.ts'
-import { documents, isDocument, text, texts, type JsonDocument } from './document.ts'
+import { fields, fieldsList, textOrEmpty, texts, type Fields } from '../fields.ts'
 
-export function aggregatedPart(list: JsonDocument, etag: string | undefined): DiscoveryPart {
+export function aggregatedPart(list: Fields, etag: string | undefined): DiscoveryPart {
   const resources: DiscoveredResource[] = []
   const failed = new Set<string>()
-  for (const group of documents(list, 'items')) {
-    const { metadata } = group
-    const name = isDocument(metadata) ? text(metadata, 'name') : ''
-    documents(group, 'versions').forEach((version, index) => {
+  for (const group of fieldsList(list, 'items')) {
+    const name = textOrEmpty(fields(group.metadata), 'name')
+    fieldsList(group, 'versions').forEach((version, index) => {
       // The server could not ask the API behind it: what it lists is from before, or missing.
-      if (text(version, 'freshness') === 'Stale') failed.add(name)
-      for (const resource of documents(version, 'resources')) {
-        resources.push(resourceOf(resource, { group: name, version: text(version, 'version'), preferred: index === 0 }))
+      if (textOrEmpty(version, 'freshness') === 'Stale') failed.add(name)
+      for (const resource of fieldsList(version, 'resources')) {
+        resources.push(
+          resourceOf(resource, { group: name, version: textOrEmpty(version, 'version'), preferred: index === 0 }),
+        )
       }
     })
   }
@@ -20,19 +21,18 @@ export function aggregatedPart(list: JsonDocument, etag: string | undefined): Di
 }
 
 function resourceOf(
-  resource: JsonDocument,
+  resource: Fields,
   at: Pick<DiscoveredResource, 'group' | 'version' | 'preferred'>,
 ): DiscoveredResource {
-  const { responseKind } = resource
   return {
     ...at,
-    kind: isDocument(responseKind) ? text(responseKind, 'kind') : '',
-    resource: text(resource, 'resource'),
-    singular: text(resource, 'singularResource'),
-    namespaced: text(resource, 'scope') === 'Namespaced',
+    kind: textOrEmpty(fields(resource.responseKind), 'kind'),
+    resource: textOrEmpty(resource, 'resource'),
+    singular: textOrEmpty(resource, 'singularResource'),
+    namespaced: textOrEmpty(resource, 'scope') === 'Namespaced',
     verbs: texts(resource, 'verbs'),
     shortNames: texts(resource, 'shortNames'),
     categories: texts(resource, 'categories'),
-    subresources: documents(resource, 'subresources').map((subresource) => text(subresource, 'subresource')),
+    subresources: fieldsList(resource, 'subresources').map((subresource) => textOrEmpty(subresource, 'subresource')),
   }
 }

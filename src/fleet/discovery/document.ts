@@ -1,11 +1,9 @@
 /** Fetches one discovery document. */
+import { isFields, type Fields } from '../fields.ts'
 import { MemberError } from '../member-error.ts'
 import type { MemberClient, MemberResponse } from '../member.ts'
 
 export type DiscoveryRoot = '/api' | '/apis'
-
-/** Parsed, of unknown shape: members send what they like. */
-export type JsonDocument = Readonly<Record<string, unknown>>
 
 const AGGREGATED = 'application/json;g=apidiscovery.k8s.io;as=APIGroupDiscoveryList'
 const ACCEPT_ROOT = `${AGGREGATED};v=v2,${AGGREGATED};v=v2beta1,application/json`
@@ -17,7 +15,7 @@ export async function fetchDocument(
   root: DiscoveryRoot,
   etag: string | undefined,
   signal: AbortSignal,
-): Promise<{ readonly body: JsonDocument; readonly etag: string | undefined } | undefined> {
+): Promise<{ readonly body: Fields; readonly etag: string | undefined } | undefined> {
   const response = await client.request({
     method: 'GET',
     path: root,
@@ -33,42 +31,18 @@ export async function fetchDocument(
 }
 
 /** `/api/v1`, `/apis/apps/v1`. */
-export async function fetchGroupVersion(
-  client: MemberClient,
-  path: string,
-  signal: AbortSignal,
-): Promise<JsonDocument> {
+export async function fetchGroupVersion(client: MemberClient, path: string, signal: AbortSignal): Promise<Fields> {
   return parsed(path, await client.request({ method: 'GET', path, signal }))
 }
 
-async function parsed(path: string, response: MemberResponse): Promise<JsonDocument> {
+async function parsed(path: string, response: MemberResponse): Promise<Fields> {
   const body = await response.bytes(DOCUMENT_LIMIT)
   if (response.status !== 200) throw new MemberError('rejected', `discovery: ${path} answered ${response.status}`)
   try {
     const value: unknown = JSON.parse(body.toString('utf8'))
-    if (isDocument(value)) return value
+    if (isFields(value)) return value
   } catch {
     // Told below.
   }
   throw new MemberError('protocol', `discovery: ${path} did not answer with a JSON object`)
-}
-
-export function isDocument(value: unknown): value is JsonDocument {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
-
-/** The objects of a list under `key`; whatever else stands there is left out. */
-export function documents(parent: JsonDocument, key: string): readonly JsonDocument[] {
-  const value = parent[key]
-  return Array.isArray(value) ? value.filter(isDocument) : []
-}
-
-export function text(parent: JsonDocument, key: string): string {
-  const value = parent[key]
-  return typeof value === 'string' ? value : ''
-}
-
-export function texts(parent: JsonDocument, key: string): readonly string[] {
-  const value = parent[key]
-  return Array.isArray(value) ? value.filter((item) => typeof item === 'string') : []
 }

@@ -2,24 +2,24 @@
 import type { DiscoveredResource, DiscoveryPart } from '../discovery.ts'
 import { isMemberError } from '../member-error.ts'
 import type { MemberClient } from '../member.ts'
-import { documents, fetchGroupVersion, isDocument, text, texts, type JsonDocument } from './document.ts'
+import { fields, fieldsList, textOrEmpty, texts, type Fields } from '../fields.ts'
+import { fetchGroupVersion } from './document.ts'
 
 type GroupVersionEntry = Pick<DiscoveredResource, 'group' | 'version' | 'preferred'>
 
 const AT_ONCE = 8 // documents under way; the client limits the rate anyway
 
-export function plainCore(client: MemberClient, versions: JsonDocument, signal: AbortSignal): Promise<DiscoveryPart> {
+export function plainCore(client: MemberClient, versions: Fields, signal: AbortSignal): Promise<DiscoveryPart> {
   const entries = texts(versions, 'versions').map((version, index) => ({ group: '', version, preferred: index === 0 }))
   return fetchAll(client, entries, signal)
 }
 
-export function plainGroups(client: MemberClient, groups: JsonDocument, signal: AbortSignal): Promise<DiscoveryPart> {
-  const entries = documents(groups, 'groups').flatMap((group) => {
-    const { preferredVersion } = group
-    const preferred = isDocument(preferredVersion) ? text(preferredVersion, 'version') : ''
-    const versions = documents(group, 'versions').map((version) => text(version, 'version'))
+export function plainGroups(client: MemberClient, groups: Fields, signal: AbortSignal): Promise<DiscoveryPart> {
+  const entries = fieldsList(groups, 'groups').flatMap((group) => {
+    const preferred = textOrEmpty(fields(group.preferredVersion), 'version')
+    const versions = fieldsList(group, 'versions').map((version) => textOrEmpty(version, 'version'))
     return versions
-      .map((version) => ({ group: text(group, 'name'), version, preferred: version === preferred }))
+      .map((version) => ({ group: textOrEmpty(group, 'name'), version, preferred: version === preferred }))
       .sort((a, b) => Number(b.preferred) - Number(a.preferred))
   })
   return fetchAll(client, entries, signal)
@@ -50,7 +50,7 @@ async function fetchOne(
   client: MemberClient,
   { group, version }: GroupVersionEntry,
   signal: AbortSignal,
-): Promise<JsonDocument | undefined> {
+): Promise<Fields | undefined> {
   try {
     return await fetchGroupVersion(client, group === '' ? `/api/${version}` : `/apis/${group}/${version}`, signal)
   } catch (error) {
@@ -59,24 +59,24 @@ async function fetchOne(
   }
 }
 
-function resourcesOf(list: JsonDocument, entry: GroupVersionEntry): DiscoveredResource[] {
-  const all = documents(list, 'resources')
+function resourcesOf(list: Fields, entry: GroupVersionEntry): DiscoveredResource[] {
+  const all = fieldsList(list, 'resources')
   const subresources = new Map<string, string[]>()
   for (const resource of all) {
-    const [parent = '', subresource] = text(resource, 'name').split('/')
+    const [parent = '', subresource] = textOrEmpty(resource, 'name').split('/')
     if (subresource !== undefined) subresources.set(parent, [...(subresources.get(parent) ?? []), subresource])
   }
   return all
-    .filter((resource) => !text(resource, 'name').includes('/'))
+    .filter((resource) => !textOrEmpty(resource, 'name').includes('/'))
     .map((resource) => ({
       ...entry,
-      kind: text(resource, 'kind'),
-      resource: text(resource, 'name'),
-      singular: text(resource, 'singularName'),
+      kind: textOrEmpty(resource, 'kind'),
+      resource: textOrEmpty(resource, 'name'),
+      singular: textOrEmpty(resource, 'singularName'),
       namespaced: resource.namespaced === true,
       verbs: texts(resource, 'verbs'),
       shortNames: texts(resource, 'shortNames'),
       categories: texts(resource, 'categories'),
-      subresources: subresources.get(text(resource, 'name')) ?? [],
+      subresources: subresources.get(textOrEmpty(resource, 'name')) ?? [],
     }))
 }

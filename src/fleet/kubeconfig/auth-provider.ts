@@ -5,7 +5,7 @@
  */
 import { MemberError } from '../member-error.ts'
 import { redact } from '../redact.ts'
-import { fields, text, type Fields } from './fields.ts'
+import { fields, text, type Fields } from '../fields.ts'
 
 type Headers = Record<string, unknown>
 

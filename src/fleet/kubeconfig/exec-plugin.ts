@@ -8,7 +8,7 @@ import { execFile } from 'node:child_process'
 import type { Clock } from '../../util/clock.ts'
 import { MemberError } from '../member-error.ts'
 import { redact } from '../redact.ts'
-import { fields, text } from './fields.ts'
+import { fields, text } from '../fields.ts'
 import type { KubeCluster, KubeExec } from './kubeconfig.ts'
 
 export interface ExecCredential {

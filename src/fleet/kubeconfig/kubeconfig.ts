@@ -6,7 +6,7 @@ import { readFile } from 'node:fs/promises'
 import path from 'node:path'
 import { parse } from 'yaml'
 import { MemberError } from '../member-error.ts'
-import { flag, fields, named, text, textLists, texts, type Fields } from './fields.ts'
+import { fields, fieldsList, flag, named, text, textLists, texts, type Fields } from '../fields.ts'
 
 /** Where a file stands in for data, it is read anew whenever credentials are. */
 export interface KubeCluster {
@@ -169,13 +169,14 @@ function userOf(entry: Fields, folder: string): KubeUser {
 
 function execOf(entry: Fields, folder: string): KubeExec {
   const command = text(entry, 'command') ?? ''
-  const env = Array.isArray(entry.env) ? entry.env.map(fields) : []
   return {
     apiVersion: text(entry, 'apiVersion') ?? '',
     // A bare name is looked up in PATH; anything with a slash is relative to the file.
     command: command.includes('/') || command.includes('\\') ? path.resolve(folder, command) : command,
     args: texts(entry, 'args'),
-    env: Object.fromEntries(env.map((pair) => [text(pair, 'name') ?? '', text(pair, 'value') ?? ''])),
+    env: Object.fromEntries(
+      fieldsList(entry, 'env').map((pair) => [text(pair, 'name') ?? '', text(pair, 'value') ?? '']),
+    ),
     installHint: text(entry, 'installHint') ?? '',
     provideClusterInfo: flag(entry, 'provideClusterInfo'),
     interactiveMode: text(entry, 'interactiveMode') ?? '',
