@@ -4,10 +4,14 @@
  * (pkg/search/proxy/store/util.go, multiClusterResourceVersion).
  */
 import { compareUtf8 } from '../util/bytes.ts'
+import { goJsonString } from './go-text.ts'
 import type { ClusterName, ResourceVersion } from './names.ts'
 
 /** Versions by cluster. Never mutated once handed out. */
 export type VersionMap = ReadonlyMap<ClusterName, ResourceVersion>
+
+/** Without padding: `Buffer.from` would also take the other alphabet, and skip what is none. */
+const BASE64URL = /^[A-Za-z0-9_-]+$/
 
 const tokens = new WeakMap<VersionMap, string>()
 
@@ -16,7 +20,7 @@ export function encodeVersionMap(map: VersionMap): string {
   const known = tokens.get(map)
   if (known !== undefined) return known
   const clusters = [...map].sort(([a], [b]) => compareUtf8(a, b))
-  const json = `{${clusters.map(([cluster, version]) => `${goString(cluster)}:${goString(version)}`).join(',')}}`
+  const json = `{${clusters.map(([cluster, version]) => `${goJsonString(cluster)}:${goJsonString(version)}`).join(',')}}`
   const token = Buffer.from(json, 'utf8').toString('base64url')
   tokens.set(map, token)
   return token
@@ -27,6 +31,7 @@ export function encodeVersionMap(map: VersionMap): string {
  * `0` and the empty string are not tokens and keep their Kubernetes meaning: the caller looks at them first.
  */
 export function decodeVersionMap(token: string): VersionMap | undefined {
+  if (!BASE64URL.test(token)) return undefined
   let value: unknown
   try {
     value = JSON.parse(Buffer.from(token, 'base64url').toString('utf8'))
@@ -40,12 +45,4 @@ export function decodeVersionMap(token: string): VersionMap | undefined {
     map.set(cluster as ClusterName, version as ResourceVersion)
   }
   return map
-}
-
-/** JSON as Go's encoding/json writes it, which also escapes `<`, `>`, `&` and the two line separators. */
-function goString(text: string): string {
-  return JSON.stringify(text).replace(
-    /[<>&\u2028\u2029]/g,
-    (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`,
-  )
 }

@@ -9,7 +9,10 @@ export interface ResourcePath extends GroupVersion {
   readonly namespace?: string
   readonly resource: string
   readonly name?: string
-  /** What follows the name, decoded, joined by slashes: `log`, `proxy/metrics`. */
+  /**
+   * What follows the name, decoded, joined by slashes: `log`, `ephemeralcontainers`. Behind `proxy` it is an application's
+   * own path and stays as it came: `proxy/a%2Fb//c/`.
+   */
   readonly subresource?: string
   /** The deprecated form of a watch: `/api/v1/watch/pods`. */
   readonly watch?: true
@@ -24,58 +27,60 @@ const NAMESPACE_SUBRESOURCES: ReadonlySet<string> = new Set(['status', 'finalize
  * `path` has no query.
  */
 export function parseResourcePath(path: string): ResourcePath | undefined {
-  const segments = decodeSegments(path)
-  if (segments === undefined) return undefined
-  const groupVersion = groupVersionOf(segments)
-  if (groupVersion === undefined) return undefined
-  const rest = segments.slice(groupVersion.group === '' ? 2 : 3)
+  const hasSlash = path.endsWith('/')
+  const parsed = parseSegments(hasSlash ? path.slice(0, -1) : path)
+  if (!hasSlash || parsed?.subresource === undefined || !isProxied(parsed.subresource)) return parsed
+  return { ...parsed, subresource: `${parsed.subresource}/` }
+}
+
+function parseSegments(path: string): ResourcePath | undefined {
+  const [empty, root, ...segments] = path.split('/')
+  if (empty !== '') return undefined
+  const groupLength = root === 'apis' ? 1 : root === 'api' ? 0 : undefined
+  if (groupLength === undefined) return undefined
+  const head = decoded(segments.slice(0, groupLength + 1))
+  const version = head?.[groupLength]
+  if (head === undefined || version === undefined) return undefined
+  const groupVersion = { group: groupLength === 0 ? '' : (head[0] ?? ''), version }
+  const rest = segments.slice(groupLength + 1)
   if (rest[0] !== 'watch' || rest.length === 1) return withResource(groupVersion, rest)
   const watched = withResource(groupVersion, rest.slice(1))
   return watched === undefined ? undefined : { ...watched, watch: true }
 }
 
-function decodeSegments(path: string): string[] | undefined {
-  if (!path.startsWith('/')) return undefined
-  const segments = path.slice(1).split('/')
-  if (segments.at(-1) === '') segments.pop()
-  const decoded: string[] = []
-  for (const segment of segments) {
-    const text = decodeSegment(segment)
-    if (text === undefined) return undefined
-    decoded.push(text)
+function withResource(groupVersion: GroupVersion, segments: readonly string[]): ResourcePath | undefined {
+  const [first, , third] = segments
+  const inNamespace = first === 'namespaces' && third !== undefined && !NAMESPACE_SUBRESOURCES.has(third)
+  const own = inNamespace ? segments.slice(2) : segments
+  const namespaces = decoded(inNamespace ? segments.slice(1, 2) : [])
+  const names = decoded(own.slice(0, 2))
+  const rest = own[2] === 'proxy' ? own.slice(2) : decoded(own.slice(2))
+  if (namespaces === undefined || names === undefined || rest === undefined) return undefined
+  const [resource, name] = names
+  if (resource === undefined) return undefined
+  return {
+    ...groupVersion,
+    ...(namespaces[0] === undefined ? {} : { namespace: namespaces[0] }),
+    resource,
+    ...(name === undefined ? {} : { name }),
+    ...(rest.length === 0 ? {} : { subresource: rest.join('/') }),
   }
-  return decoded
 }
 
-function decodeSegment(segment: string): string | undefined {
+const isProxied = (subresource: string): boolean => subresource === 'proxy' || subresource.startsWith('proxy/')
+
+/** Undefined where one of them is malformed. */
+function decoded(segments: readonly string[]): string[] | undefined {
+  const texts = segments.map(decodedSegment)
+  return texts.some((text) => text === undefined) ? undefined : (texts as string[])
+}
+
+function decodedSegment(segment: string): string | undefined {
   let text: string
   try {
     text = decodeURIComponent(segment)
   } catch {
     return undefined
   }
-  if (text === '' || text === '.' || text === '..' || text.includes('/') || text.includes('\0')) return undefined
-  return text
-}
-
-function groupVersionOf([root, first, second]: readonly string[]): GroupVersion | undefined {
-  if (first === undefined) return undefined
-  if (root === 'api') return { group: '', version: first }
-  if (root === 'apis' && second !== undefined) return { group: first, version: second }
-  return undefined
-}
-
-function withResource(groupVersion: GroupVersion, parts: readonly string[]): ResourcePath | undefined {
-  const [first, second, third] = parts
-  const inNamespace =
-    first === 'namespaces' && second !== undefined && third !== undefined && !NAMESPACE_SUBRESOURCES.has(third)
-  const [resource, name, ...rest] = inNamespace ? parts.slice(2) : parts
-  if (resource === undefined) return undefined
-  return {
-    ...groupVersion,
-    ...(inNamespace ? { namespace: second } : {}),
-    resource,
-    ...(name === undefined ? {} : { name }),
-    ...(rest.length === 0 ? {} : { subresource: rest.join('/') }),
-  }
+  return text === '' || text === '.' || text === '..' || /[/\0]/.test(text) ? undefined : text
 }
