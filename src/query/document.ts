@@ -5,7 +5,7 @@
 import { isIP } from 'node:net'
 import { apiVersionOf } from '../kube/group-version.ts'
 import { parseExact } from '../kube/json-exact.ts'
-import type { ColumnType, JsonObject, KindColumns } from '../kube/columns/column.ts'
+import type { Column, ColumnType, JsonObject, KindColumns } from '../kube/columns/column.ts'
 import { isIdentityField } from './fields.ts'
 import { isIndexedAnnotation } from './index-rules.ts'
 import { JsonWalker, type Leaves } from './json-walker.ts'
@@ -20,8 +20,9 @@ import {
   TIME,
   VERSION,
 } from './sortable.ts'
-import { addValueTerms, ALL_TERM, termOf } from './term.ts'
-import { exactValue, words } from './tokens.ts'
+import { ALL_TERM, keyedPath, termOf } from './term.ts'
+import { TermText, WordText } from './term-text.ts'
+import { exactValue } from './tokens.ts'
 
 export interface DocumentIdentity {
   readonly cluster: string
@@ -36,24 +37,19 @@ export interface DocumentIdentity {
   readonly resourceVersion: string
 }
 
-/** Between the words of two values: no phrase matches across it. */
-export const BOUNDARY = ''
-
 export interface SearchDocument extends DocumentIdentity {
-  readonly terms: ReadonlySet<string>
-  /** Words in their order, `BOUNDARY` between values: of the name, of labels and images, of the rest. */
-  readonly nameWords: readonly string[]
-  readonly strongWords: readonly string[]
-  readonly otherWords: readonly string[]
+  /** One on each line (`term.ts`). */
+  readonly terms: string
+  /** One on each line, `BOUNDARY` between values: the words of the name, of labels and images, of the rest. */
+  readonly nameWords: string
+  readonly strongWords: string
+  readonly otherWords: string
   /** By path, of the first value each; identity fields (cluster, kind, …) are left to the store. */
   readonly sortKeys: ReadonlyMap<string, string>
 }
 
-/** Above it the rest of an object is not indexed: 20 times a large pod. */
-const MAX_TERMS = 6_000
-const MAX_WORDS = 4_000
-/** Longer annotations are data, not something people look for by its words. */
-const MAX_TEXT_CHARS = 1_024
+/** A longer annotation is data; only its key stands in the free text. */
+const MAX_ANNOTATION_WORDS = 1_024
 
 /** Builds documents; keeps what it learns of paths, so use one for many objects. */
 export class DocumentBuilder {
@@ -61,123 +57,125 @@ export class DocumentBuilder {
 
   /** Throws `SyntaxError` for bytes that are no JSON. */
   build(identity: DocumentIdentity, bytes: Uint8Array, columns: KindColumns | undefined): SearchDocument {
-    const object = parseExact(bytes) as JsonObject
+    const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('utf8')
+    return (
+      this.#draft(identity, JSON.parse(text) as JsonObject, columns) ??
+      // It has an integer that JavaScript cannot hold: once more, the slow and exact way.
+      (this.#draft(identity, parseExact(bytes) as JsonObject, columns) as SearchDocument)
+    )
+  }
+
+  #draft(identity: DocumentIdentity, object: JsonObject, columns: KindColumns | undefined): SearchDocument | undefined {
     const draft = new Draft(identity)
     draft.addColumns(object, columns) // first: objects sort by what their columns show
     draft.addMetadata(object)
-    this.#walker.walk(object, identity, draft)
-    return draft.finish()
+    return this.#walker.walk(object, identity, draft) ? draft.finish() : undefined
   }
 }
 
 class Draft implements Leaves {
   readonly #identity: DocumentIdentity
-  readonly #terms = new Set<string>([ALL_TERM])
-  readonly #name: string[]
-  readonly #strong: string[] = []
-  readonly #other: string[] = []
+  readonly #terms = new TermText(ALL_TERM)
+  readonly #name = new WordText()
+  readonly #strong = new WordText()
+  readonly #other = new WordText()
   readonly #sortKeys = new Map<string, string>()
 
   constructor(identity: DocumentIdentity) {
     this.#identity = identity
     const { cluster, kind, group, resource, namespace, name, uid } = identity
-    this.#name = words(name)
-    this.#value('cluster', cluster)
-    this.#value('kind', kind)
-    this.#value('group', group)
-    this.#value('apiversion', apiVersionOf(identity))
-    this.#value('resource', resource)
-    this.#value('name', exactValue(name))
-    this.#terms.add(termOf('uid', '=', uid))
-    if (namespace !== '') this.#value('namespace', namespace)
-    this.#text(this.#other, namespace === '' ? '' : `${namespace}/${name}`)
-    this.#text(this.#other, kind)
-    this.#text(this.#other, cluster)
+    this.#terms.addPieced('cluster', exactValue(cluster))
+    this.#terms.addPieced('kind', kind)
+    this.#terms.addPieced('group', group)
+    this.#terms.addPieced('apiversion', apiVersionOf(identity))
+    this.#terms.addPieced('resource', resource)
+    this.#terms.addPieced('name', exactValue(name))
+    this.#terms.add(termOf('uid', '=', uid), false)
+    if (namespace !== '') this.#terms.addPieced('namespace', namespace)
+    this.#name.add(name)
+    this.#other.add(namespace === '' ? '' : `${namespace}/${name}`)
+    this.#other.add(kind)
+    this.#other.add(cluster)
+  }
+
+  addColumns(object: JsonObject, kind: KindColumns | undefined): void {
+    if (kind !== undefined) {
+      for (const column of kind.columns) this.#column(object, column)
+      for (const field of kind.extra ?? []) this.#column(object, field)
+    }
+    // A kind's own VERSION (a node's kubelet) is what `version` means there, the API version elsewhere.
+    if (!this.#sortKeys.has('version')) this.#typed('version', 'keyword', this.#identity.version)
   }
 
   addMetadata(object: JsonObject): void {
     const metadata = record(object['metadata'])
     for (const [key, value] of Object.entries(record(metadata['labels']))) {
       if (typeof value !== 'string') continue
-      this.#value(`label.${pathKey(key)}`, exactValue(value))
-      this.#text(this.#strong, `${key}=${value}`)
+      this.#terms.addPieced(keyedPath('label', key), exactValue(value))
+      this.#strong.add(`${key}=${value}`)
     }
     for (const [key, value] of Object.entries(record(metadata['annotations']))) {
       if (typeof value !== 'string' || !isIndexedAnnotation(key)) continue
-      this.#value(`annotation.${pathKey(key)}`, exactValue(value))
-      this.#text(this.#other, value.length > MAX_TEXT_CHARS ? key : `${key}=${value}`)
+      this.#terms.addText(keyedPath('annotation', key), value, false)
+      this.#other.add(value.length > MAX_ANNOTATION_WORDS ? key : `${key}=${value}`)
     }
     this.#owners(metadata['ownerReferences'])
     const created = metadata['creationTimestamp']
     if (typeof created === 'string') this.#typed('created', 'time', created)
   }
 
-  /** A string, number or boolean at a JSON path. */
-  value(path: string, text: string, type: 'string' | 'number' | 'boolean'): void {
-    if (this.#terms.size > MAX_TERMS) return
-    const value = exactValue(text)
-    if (type !== 'string') {
-      this.#terms.add(termOf(path, '=', value))
-      if (type === 'number') this.#sortable(path, NUMBER, sortableNumber(text))
-      return
-    }
-    const first = value.charCodeAt(0)
-    if ((first >= 0x30 && first <= 0x39) || first === 0x2b || first === 0x2d || first === 0x2e) {
-      const number = sortableNumber(value)
-      const time = number === undefined ? sortableTime(value) : undefined
-      this.#sortable(path, NUMBER, number)
-      this.#sortable(path, TIME, time)
-      if (time !== undefined) {
-        this.#terms.add(termOf(path, '=', value))
-        return
-      }
-    }
-    this.#value(path, value)
+  text(path: string, text: string, repeated: boolean): void {
+    this.#terms.addText(path, text, repeated)
+  }
+
+  number(path: string, text: string, repeated: boolean): void {
+    this.#terms.addNumber(path, text, repeated)
+  }
+
+  boolean(path: string, value: boolean, repeated: boolean): void {
+    this.#terms.add(termOf(path, '=', value ? 'true' : 'false'), repeated)
   }
 
   empty(path: string): void {
-    this.#terms.add(termOf(path, '+', ''))
+    this.#terms.add(termOf(path, '+', ''), true)
   }
 
   image(text: string): void {
+    if (text === '') return
     this.#typed('image', 'keyword', text)
-    this.#text(this.#strong, text)
+    this.#strong.add(text)
   }
 
   node(text: string): void {
     if (text === '') return
     this.#typed('node', 'keyword', text)
-    this.#text(this.#other, text)
+    this.#other.add(text)
   }
 
   ip(text: string): void {
     if (isIP(text) === 0) return
     this.#typed('ip', 'ip', text)
-    this.#text(this.#other, text)
+    this.#other.add(text)
   }
 
   words(text: string): void {
-    this.#text(this.#other, text)
-  }
-
-  addColumns(object: JsonObject, kind: KindColumns | undefined): void {
-    for (const { field, type, value: valueOf } of [...(kind?.columns ?? []), ...(kind?.extra ?? [])]) {
-      const value = isIdentityField(field) ? undefined : valueOf(object)
-      if (value !== undefined) this.#typed(field, type, String(value))
-    }
-    // A kind's own VERSION (a node's kubelet) is what `version` means there, the API version elsewhere.
-    if (!this.#sortKeys.has('version')) this.#typed('version', 'keyword', this.#identity.version)
+    this.#other.add(text)
   }
 
   finish(): SearchDocument {
     return {
       ...this.#identity,
-      terms: this.#terms,
-      nameWords: this.#name,
-      strongWords: this.#strong,
-      otherWords: this.#other,
+      terms: this.#terms.toString(),
+      nameWords: this.#name.toString(),
+      strongWords: this.#strong.toString(),
+      otherWords: this.#other.toString(),
       sortKeys: this.#sortKeys,
     }
+  }
+
+  #column(object: JsonObject, { field, type, value: valueOf }: Pick<Column, 'field' | 'type' | 'value'>): void {
+    const value = isIdentityField(field) ? undefined : valueOf(object)
+    if (value !== undefined) this.#typed(field, type, String(value))
   }
 
   #owners(references: unknown): void {
@@ -186,37 +184,23 @@ class Draft implements Leaves {
       const { name } = record(reference)
       if (typeof name !== 'string') continue
       this.#typed('owner', 'keyword', name)
-      this.#text(this.#other, name)
+      this.#other.add(name)
     }
   }
 
+  /** A value of a field. What is not of the field's type is taken as text. */
   #typed(path: string, type: ColumnType, text: string): void {
     const value = exactValue(text)
-    const key = typedKey(type, value)
-    if (key === undefined) this.#value(path, value)
-    else {
-      this.#terms.add(termOf(path, '=', value))
-      if (type === 'version' || type === 'ip') this.#value(path, value)
-      this.#terms.add(termOf(path, key.mark, key.key))
+    const found = typedKey(type, value)
+    if (!this.#sortKeys.has(path)) {
+      this.#sortKeys.set(path, found === undefined ? sortableText(value) : found.mark + found.key)
     }
-    if (!this.#sortKeys.has(path))
-      this.#sortKeys.set(path, key === undefined ? sortableText(value) : key.mark + key.key)
-  }
-
-  #value(path: string, value: string): void {
-    if (this.#terms.size <= MAX_TERMS) addValueTerms(this.#terms, path, value)
-  }
-
-  #sortable(path: string, mark: typeof NUMBER | typeof TIME, key: string | undefined): void {
-    if (key !== undefined) this.#terms.add(termOf(path, mark, key))
-  }
-
-  #text(into: string[], text: string): void {
-    if (text === '' || into.length > MAX_WORDS) return
-    const found = words(text.length > MAX_TEXT_CHARS ? text.slice(0, MAX_TEXT_CHARS) : text)
-    if (found.length === 0) return
-    if (into.length > 0) into.push(BOUNDARY)
-    for (const word of found) into.push(word)
+    if (found === undefined) return this.#terms.addPieced(path, value)
+    const { mark, key } = found
+    if (mark === IP) this.#terms.add(termOf(path, '=', value), true)
+    if (mark === VERSION) this.#terms.addPieced(path, value)
+    if (type === 'quantity') this.#terms.addQuantity(path, value, true)
+    else this.#terms.add(termOf(path, mark, key), true)
   }
 }
 
@@ -240,11 +224,6 @@ export function typedKey(type: ColumnType, value: string): { mark: '#' | '@' | '
     case 'bool':
       return undefined
   }
-}
-
-/** A key inside a path: separators of ours become spaces. */
-export function pathKey(key: string): string {
-  return exactValue(key)
 }
 
 function record(value: unknown): Readonly<Record<string, unknown>> {

@@ -91,7 +91,7 @@ export class FieldCatalog {
         return { path: canonical + path.slice(prefix.length), types: KEYWORD, nested: false, sortable: false }
       }
     }
-    if (path.startsWith('.')) return { path, types: JSON_TYPES, nested: true, sortable: false }
+    if (path.startsWith('.')) return { path: path.toLowerCase(), types: JSON_TYPES, nested: true, sortable: false }
     return this.#named(path.toLowerCase())
   }
 

@@ -83,16 +83,22 @@ export function rulesOf(path: string, group: string, kind: string): PathRules {
   }
 }
 
-/** A query for such a path is refused rather than answered with nothing. */
+/** A query for such a path is refused rather than answered with nothing. `path` as in terms, in lower case. */
 export function isIndexedPath(path: string): boolean {
   for (let end = path.indexOf('.', 1); ; end = path.indexOf('.', end + 1)) {
     const part = end < 0 ? path : path.slice(0, end)
-    if (isSkipped(part, part.slice(part.lastIndexOf('.') + 1))) return false
+    if (SKIPPED.some((pattern) => pattern.test(part))) return false
     if (end < 0) return true
   }
 }
 
 /** A CustomResourceDefinition's schema has thousands of leaves, most of them prose. */
+const SCHEMA = '.spec.versions.schema'
+
 function isSkipped(path: string, leaf: string): boolean {
-  return SKIPPED_PATHS.has(path) || HEARTBEATS.has(leaf) || path === '.spec.versions.schema'
+  return SKIPPED_PATHS.has(path) || HEARTBEATS.has(leaf) || path === SCHEMA
 }
+
+const SKIPPED: readonly RegExp[] = [...SKIPPED_PATHS, SCHEMA]
+  .map((path) => new RegExp(`^${path.replaceAll('.', '\\.')}$`, 'i'))
+  .concat([...HEARTBEATS].map((leaf) => new RegExp(`\\.${leaf}$`, 'i')))

@@ -1,10 +1,13 @@
 /** Walks an object's JSON leaf by leaf, with the path of each. Remembers paths, which objects of one kind share. */
 import type { JsonObject } from '../kube/columns/column.ts'
 import { rulesOf, type PathRules } from './index-rules.ts'
-import { exactValue } from './tokens.ts'
+import { keyedPath } from './term.ts'
 
 export interface Leaves {
-  value(path: string, text: string, type: 'string' | 'number' | 'boolean'): void
+  /** `repeated`: inside a list of several, so the path may come again. */
+  text(path: string, text: string, repeated: boolean): void
+  number(path: string, text: string, repeated: boolean): void
+  boolean(path: string, value: boolean, repeated: boolean): void
   /** An empty object or list, or a value that may not be shown: it exists. */
   empty(path: string): void
   image(text: string): void
@@ -15,6 +18,9 @@ export interface Leaves {
 }
 
 interface PathNode {
+  /** The keys as they are, which rules go by. */
+  readonly keys: string
+  /** As in terms. */
   readonly path: string
   readonly rules: PathRules
   readonly children: Map<string, PathNode>
@@ -25,19 +31,28 @@ const MAX_DEPTH = 64
 /** Keys can be anything (ConfigMaps, selectors); forgetting all paths now and then bounds memory (about 300 B each). */
 const MAX_PATHS = 20_000
 
+/** Larger integers are floating-point numbers to Go, too. */
+const MAX_INT64 = 2 ** 63
+
 export class JsonWalker {
   readonly #roots = new Map<string, PathNode>()
   #paths = 0
   #group = ''
   #kind = ''
   #leaves!: Leaves
+  #exact = true
+  /** Lists of several that the walk is inside of. */
+  #lists = 0
 
-  /** Reports every leaf of an object of that kind. */
-  walk(object: JsonObject, { group, kind }: { group: string; kind: string }, leaves: Leaves): void {
+  /** Reports every leaf of an object of that kind. False where it met an integer beyond 2^53, which has lost digits. */
+  walk(object: JsonObject, { group, kind }: { group: string; kind: string }, leaves: Leaves): boolean {
     this.#group = group
     this.#kind = kind
     this.#leaves = leaves
+    this.#exact = true
+    this.#lists = 0
     this.#object(object, this.#root(`${group}/${kind}`), 0)
+    return this.#exact
   }
 
   #value(value: unknown, node: PathNode, depth: number): void {
@@ -45,10 +60,12 @@ export class JsonWalker {
       case 'string':
         return this.#string(value, node)
       case 'number':
+        if (Number.isInteger(value) && !Number.isSafeInteger(value)) this.#exact &&= Math.abs(value) > MAX_INT64
+        return this.#leaves.number(node.path, String(value), this.#lists > 0)
       case 'bigint':
-        return this.#leaves.value(node.path, String(value), 'number')
+        return this.#leaves.number(node.path, String(value), this.#lists > 0)
       case 'boolean':
-        return this.#leaves.value(node.path, String(value), 'boolean')
+        return this.#leaves.boolean(node.path, value, this.#lists > 0)
       case 'object':
         if (value === null || depth > MAX_DEPTH) return // unset
         if (Array.isArray(value)) return this.#list(value, node, depth)
@@ -58,7 +75,7 @@ export class JsonWalker {
   }
 
   #string(value: string, { path, rules }: PathNode): void {
-    this.#leaves.value(path, value, 'string')
+    this.#leaves.text(path, value, this.#lists > 0)
     if (rules.text) this.#leaves.words(value)
     if (rules.image) this.#leaves.image(value)
     if (rules.node) this.#leaves.node(value)
@@ -67,7 +84,10 @@ export class JsonWalker {
 
   #list(values: readonly unknown[], node: PathNode, depth: number): void {
     if (values.length === 0) return this.#leaves.empty(node.path)
+    const several = values.length > 1 ? 1 : 0
+    this.#lists += several
     for (const value of values) this.#value(value, node, depth + 1)
+    this.#lists -= several
   }
 
   #object(object: object, node: PathNode, depth: number): void {
@@ -89,18 +109,19 @@ export class JsonWalker {
       this.#paths = 0
     }
     let root = this.#roots.get(kind)
-    if (root === undefined) this.#roots.set(kind, (root = this.#node('')))
+    if (root === undefined) this.#roots.set(kind, (root = this.#node('', '')))
     return root
   }
 
   #child(parent: PathNode, key: string): PathNode {
     let child = parent.children.get(key)
-    if (child === undefined) parent.children.set(key, (child = this.#node(`${parent.path}.${exactValue(key)}`)))
+    if (child === undefined)
+      parent.children.set(key, (child = this.#node(`${parent.keys}.${key}`, keyedPath(parent.path, key))))
     return child
   }
 
-  #node(path: string): PathNode {
+  #node(keys: string, path: string): PathNode {
     this.#paths++
-    return { path, rules: rulesOf(path, this.#group, this.#kind), children: new Map() }
+    return { keys, path, rules: rulesOf(keys, this.#group, this.#kind), children: new Map() }
   }
 }

@@ -6,7 +6,7 @@ import type { Operator, QueryNode, QueryValue } from './ast.ts'
 import type { Field, FieldCatalog } from './fields.ts'
 import { isIndexedPath } from './index-rules.ts'
 import { syntaxError } from './parser.ts'
-import type { SortableMark } from './sortable.ts'
+import { NUMBER, sortableNumber, type SortableMark } from './sortable.ts'
 import { exactValue, foldCase, words } from './tokens.ts'
 import { typedBounds, type Comparison } from './typed-bounds.ts'
 
@@ -20,7 +20,7 @@ export type Predicate =
   | { readonly type: 'word' | 'glob'; readonly path: string; readonly word: string }
   /** The path has a value; `nested`: or something below it has. */
   | { readonly type: 'exists'; readonly path: string; readonly nested: boolean }
-  /** A sortable key of the path compares so. */
+  /** A key of the path compares so. Numbers: the keys of quantities written as text (`QUANTITY_TEXT`) count too. */
   | {
       readonly type: 'compare'
       readonly path: string
@@ -133,10 +133,16 @@ class Resolver {
   }
 }
 
+const NUMBER_TEXT = /^-?[0-9]+(?:\.[0-9]+)?$/
+
 function has(field: Field, value: QueryValue): Predicate {
   if (!value.quoted && value.text === '*') return { type: 'exists', path: field.path, nested: field.nested }
   const word = foldCase(exactValue(value.text))
-  return { type: !value.quoted && /[*?]/.test(word) ? 'glob' : 'word', path: field.path, word }
+  if (!value.quoted && /[*?]/.test(word)) return { type: 'glob', path: field.path, word }
+  const number = NUMBER_TEXT.test(word) ? sortableNumber(word) : undefined
+  const found: Predicate = { type: 'word', path: field.path, word }
+  if (number === undefined) return found
+  return or([found, { type: 'compare', path: field.path, comparison: '=', mark: NUMBER, key: number }])
 }
 
 function or(children: Predicate[]): Predicate {

@@ -7,10 +7,10 @@ import { foldCase } from './tokens.ts'
 
 /** What a key begins with says of which sort it is; keys of two sorts are never compared. */
 export type SortableMark = '#' | '@' | '^' | '%'
-export const NUMBER: SortableMark = '#'
-export const TIME: SortableMark = '@'
-export const VERSION: SortableMark = '^'
-export const IP: SortableMark = '%'
+export const NUMBER = '#' satisfies SortableMark
+export const TIME = '@' satisfies SortableMark
+export const VERSION = '^' satisfies SortableMark
+export const IP = '%' satisfies SortableMark
 
 /** Longer ones are no numbers anyone compares. */
 const MAX_NUMBER_CHARS = 64
@@ -59,7 +59,7 @@ const RFC3339 =
 
 /** An RFC 3339 time, in UTC with its fraction: `20260102030405.123456`; undefined for anything else. */
 export function sortableTime(text: string): string | undefined {
-  const match = text.length < 20 ? null : RFC3339.exec(text)
+  const match = text.length < 20 || text.charCodeAt(4) !== 0x2d ? null : RFC3339.exec(text)
   if (match === null) return undefined
   const [, year, month, day, hour, minute, second, fraction = '', zone = 'Z'] = match
   const digits = `${year}${month}${day}${hour}${minute}${second}`
@@ -134,4 +134,29 @@ function hex(value: number, digits: number): string {
 /** Text sorts without regard to case, then by its UTF-8 bytes. */
 export function sortableText(text: string): string {
   return `${foldCase(text)}\u0001${text}`
+}
+
+/** The number of a key, in digits or, far from 1, with an exponent: `0.1`, `1024`, `1e30`. */
+export function numberOfKey(key: string): string {
+  if (key === 'o') return '0'
+  const negative = key.startsWith('n')
+  const text = negative ? complement(key.slice(1, -1)) : key.slice(1)
+  const point = Number(text.slice(0, 3)) - EXPONENT_BIAS
+  return (negative ? '-' : '') + decimalText(text.slice(3), point)
+}
+
+/** 0.digits × 10^point. */
+function decimalText(digits: string, point: number): string {
+  if (point > 21 || point < -6)
+    return `${digits.slice(0, 1)}${digits.length > 1 ? `.${digits.slice(1)}` : ''}e${point - 1}`
+  if (point <= 0) return `0.${'0'.repeat(-point)}${digits}`
+  const whole = digits.slice(0, point).padEnd(point, '0')
+  return digits.length > point ? `${whole}.${digits.slice(point)}` : whole
+}
+
+/** The time of a key in RFC 3339, UTC. */
+export function timeOfKey(key: string): string {
+  const [, year, month, day, hour, minute, second, fraction = ''] =
+    /^(.{4})(..)(..)(..)(..)(..)(\..*)?$/.exec(key) ?? []
+  return `${year}-${month}-${day}T${hour}:${minute}:${second}${fraction}Z`
 }

@@ -12,7 +12,11 @@ const MAX_PIECED_CHARS = 256
 /** Runs of anything but white space, ASCII punctuation and the general and CJK punctuation of Unicode. */
 const WORD = /[^\0-\x2f\x3a-\x40\x5b-\x60\x7b-\xa0\u2000-\u206f\u3000-\u303f]+/g
 
+/** Runs without `: @ = ,` and the like; only the last and weakest separators stay: `.`, `-`, `_`. */
+const PART = /[^:@=,;|()[\]{}<>"'`!?#$%^&*+~\\/\s]+/g
+
 const CONTROL = /[\0-\x1f\x7f]/g
+const UNUSUAL = /[\0-\x1f\x7f\ud800-\udfff]/
 const SIMPLE = /^[a-z0-9]*$/
 
 /** Case-insensitive form. Locale-independent. */
@@ -27,34 +31,33 @@ export function words(text: string): string[] {
 
 /** The form in which whole values are compared: control characters are spaces, lone surrogates U+FFFD, cut to the limit. */
 export function exactValue(text: string): string {
-  if (text.length <= 64 && SIMPLE.test(text)) return text
+  if (text.length * 3 <= MAX_VALUE_BYTES && !UNUSUAL.test(text)) return text
   return cutUtf8(text.toWellFormed().replace(CONTROL, ' '), MAX_VALUE_BYTES)
 }
 
-/** True where the only piece of an exact value is the value itself. */
+/** True where the only piece of a value is the value itself. */
 export function isSimple(value: string): boolean {
   return SIMPLE.test(value)
 }
 
 /**
- * The words by which `field:word` finds a value: the value itself and what stands between its separators, at each of three
- * levels (`/` and white space, then `: @ = ,` and the like, then every separator), folded. For `docker.io/library/nginx:1.25`:
- * the whole, `docker.io`, `library`, `nginx:1.25`, `nginx`, `1.25`, `docker`, `io`, `1`, `25`.
- * Empty for a value that is too long.
+ * The words by which `field:word` finds a value, folded: the value itself and what stands between its separators, at each
+ * of three levels (`/` and white space, then `: @ = ,` and the like, then every separator). For
+ * `docker.io/library/nginx:1.25`: the whole, `docker.io`, `library`, `nginx:1.25`, `nginx`, `1.25`, `docker`, `io`, `1`, `25`.
+ * A value that is too long has only itself.
  */
-export function pieces(value: string): readonly string[] {
-  if (value.length > MAX_PIECED_CHARS) return []
+export function pieces(value: string): ReadonlySet<string> {
   const whole = foldCase(value)
-  if (isSimple(whole)) return [whole]
   const found = new Set([whole])
-  for (const segment of whole.split(/[/\s]+/)) {
+  if (value.length > MAX_PIECED_CHARS || isSimple(whole)) return found
+  const segments = /[/\s]/.test(whole) ? whole.split(/[/\s]+/) : [whole]
+  for (const segment of segments) {
     if (segment !== '') found.add(segment)
-    for (const part of segment.split(/[:@=,;|()[\]{}<>"'`!?#$%^&*+~\\]+/)) {
-      if (part !== '') found.add(part)
-    }
+    const parts = segment.match(PART)
+    if (parts !== null && parts[0] !== segment) for (const part of parts) found.add(part)
   }
   for (const word of whole.match(WORD) ?? []) found.add(word)
-  return [...found]
+  return found
 }
 
 /** The longest beginning of whole characters that fits into so many UTF-8 bytes. */

@@ -1,0 +1,33 @@
+/**
+ * How terms and words go into FTS5: as documents have them, one on a line. Its built-in `ascii` tokenizer, told that every ASCII character but the line feed is
+ * part of a token, leaves them whole; it folds A–Z, so capitals carry a mark in front.
+ */
+
+/** Between tokens; never inside one (`exactValue`). */
+export const TOKEN_SEPARATOR = '\n'
+
+/** In front of what FTS5 is going to fold. */
+const CAPITAL_MARK = '\u0002'
+
+/** The `tokenize` option of the table. */
+export function tokenizeOption(): string {
+  const tokenCharacters = Array.from({ length: 127 }, (_, i) => String.fromCharCode(i + 1))
+    .filter((c) => c !== TOKEN_SEPARATOR && !/[A-Za-z0-9]/.test(c))
+    .join('')
+  const option = `ascii tokenchars '${tokenCharacters.replaceAll("'", "''")}'`
+  return `"${option.replaceAll('"', '""')}"`
+}
+
+/** Terms, joined or single. */
+export function encodeTerms(terms: string): string {
+  return terms.replace(/[A-Z]/g, `${CAPITAL_MARK}$&`)
+}
+
+export function decodeTerm(token: string): string {
+  return token.replace(/\u0002(.)/g, (_, letter: string) => letter.toUpperCase())
+}
+
+/** A string of the FTS5 query language. */
+export function quoted(text: string): string {
+  return `"${text.replaceAll('"', '""')}"`
+}

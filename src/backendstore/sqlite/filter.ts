@@ -1,0 +1,189 @@
+/**
+ * A predicate as SQL over the index: wherever possible one FTS5 expression, which FTS5 evaluates document by document
+ * with skips. What has too many terms for an expression becomes a query of its own over the occurrences of terms.
+ */
+import type { Predicate, TextPredicate } from '../../query/resolve.ts'
+import { NUMBER, type SortableMark } from '../../query/sortable.ts'
+import {
+  ALL_TERM,
+  hasPieces,
+  QUANTITY_TEXT,
+  TERM_SEPARATOR,
+  termOf,
+  wordTerms,
+  type TermMark,
+} from '../../query/term.ts'
+import { exactValue, foldCase, pieces } from '../../query/tokens.ts'
+import { encodeTerms, quoted, TOKEN_SEPARATOR } from './encoding.ts'
+import { keyRange } from './key-range.ts'
+import type { Vocabulary } from './vocabulary.ts'
+
+/** Either an FTS5 expression or a query of ids. */
+export type Filter = { readonly match: string } | { readonly sql: string; readonly params: readonly string[] }
+
+/** No document has it. */
+const NO_TERM = TERM_SEPARATOR + TERM_SEPARATOR
+
+const ALL: Filter = term(ALL_TERM)
+const NONE: Filter = term(NO_TERM)
+export type TextColumn = 'name' | 'strong' | 'other'
+const TEXT_COLUMNS: readonly TextColumn[] = ['name', 'strong', 'other']
+
+export function compileFilter(predicate: Predicate, vocabulary: Vocabulary): Filter {
+  return new Compiler(vocabulary).compile(predicate)
+}
+
+/** The query of ids of a filter. */
+export function filterSql(filter: Filter): { sql: string; params: readonly string[] } {
+  if ('sql' in filter) return filter
+  return { sql: 'SELECT rowid AS id FROM idx WHERE idx MATCH ?', params: [filter.match] }
+}
+
+class Compiler {
+  readonly #vocabulary: Vocabulary
+
+  constructor(vocabulary: Vocabulary) {
+    this.#vocabulary = vocabulary
+  }
+
+  compile(predicate: Predicate): Filter {
+    switch (predicate.type) {
+      case 'all':
+        return ALL
+      case 'and':
+        return and(predicate.children.map((child) => this.compile(child)))
+      case 'or':
+        return or(predicate.children.map((child) => this.compile(child)))
+      case 'not':
+        return not(this.compile(predicate.child))
+      case 'exact':
+        return term(termOf(predicate.path, '=', predicate.value))
+      case 'word':
+        return this.#word(predicate.path, predicate.word)
+      case 'glob':
+        return this.#glob(predicate.path, predicate.word)
+      case 'exists':
+        return exists(predicate.path, predicate.nested)
+      case 'compare':
+        return this.#compare(predicate)
+      case 'phrase':
+      case 'wordGlob':
+        return compileText(predicate, this.#vocabulary, TEXT_COLUMNS)
+    }
+  }
+
+  #word(path: string, word: string): Filter {
+    if (hasPieces(path)) return or(wordTerms(path, word).map(term))
+    return this.#values(path, ['='], (value) => pieces(value).has(word))
+  }
+
+  #glob(path: string, pattern: string): Filter {
+    const prefix = /^([^*?]+)\*$/.exec(pattern)?.[1]
+    if (prefix !== undefined && hasPieces(path)) {
+      return or((['=', '~'] as const).map((mark) => prefixTerm(termOf(path, mark, prefix))))
+    }
+    const expression = globExpression(pattern)
+    return this.#values(path, ['=', '~'], (value, mark) => {
+      if (mark === '~') return expression.test(value)
+      for (const piece of pieces(value)) if (expression.test(piece)) return true
+      return false
+    })
+  }
+
+  #compare(predicate: Predicate & { type: 'compare' }): Filter {
+    const { path, comparison, mark, key } = predicate
+    const marks: readonly TermMark[] = mark === NUMBER ? [NUMBER, QUANTITY_TEXT] : [mark]
+    if (comparison === '=') return or(marks.map((each) => term(termOf(path, each, key))))
+    return or(marks.flatMap((each) => this.#range(termOf(path, each, ''), mark, comparison, key)))
+  }
+
+  /** The terms in the range one by one if they are few, else by the beginnings that cover it. */
+  #range(prefix: string, mark: SortableMark, comparison: '<' | '<=' | '>' | '>=', key: string): Filter[] {
+    const few = this.#vocabulary.range(encodeTerms(prefix), comparison, encodeTerms(key))
+    if (few !== undefined) return few.map((token) => ({ match: `terms : ${quoted(token)}` }))
+    const { exact, prefixes } = keyRange(mark, key, comparison)
+    return [...exact.map((each) => term(prefix + each)), ...prefixes.map((each) => prefixTerm(prefix + each))]
+  }
+
+  /** Documents with a value of the path that is accepted, found by looking through the vocabulary. */
+  #values(path: string, marks: readonly TermMark[], accept: (value: string, mark: TermMark) => boolean): Filter {
+    const prefix = path + TERM_SEPARATOR
+    const wanted = (decoded: string): boolean => {
+      const mark = decoded[prefix.length] as TermMark
+      return marks.includes(mark) && accept(decoded.slice(prefix.length + 1), mark)
+    }
+    const found = this.#vocabulary.terms(encodeTerms(prefix), wanted)
+    if (!found.complete) return this.#vocabulary.termOccurrences(encodeTerms(prefix), wanted)
+    return or(found.tokens.map((token) => ({ match: `terms : ${quoted(token)}` })))
+  }
+}
+
+/** Free text in some of the columns of words. */
+export function compileText(text: TextPredicate, vocabulary: Vocabulary, columns: readonly TextColumn[]): Filter {
+  const within = `{${columns.join(' ')}} : `
+  if (text.type === 'phrase') {
+    return { match: `${within}${quoted(text.words.join(TOKEN_SEPARATOR))}${text.prefix ? ' *' : ''}` }
+  }
+  const expression = globExpression(text.pattern)
+  const found = vocabulary.words((word) => expression.test(word))
+  if (!found.complete) return vocabulary.wordOccurrences(columns, (word) => expression.test(word))
+  return or(found.tokens.map((token) => ({ match: within + quoted(token) })))
+}
+
+function exists(path: string, nested: boolean): Filter {
+  const own = prefixTerm(path + TERM_SEPARATOR)
+  return nested ? or([own, prefixTerm(`${path}.`)]) : own
+}
+
+function term(text: string): Filter {
+  return { match: `terms : ${quoted(encodeTerms(text))}` }
+}
+
+function prefixTerm(text: string): Filter {
+  return { match: `terms : ${quoted(encodeTerms(text))} *` }
+}
+
+export function and(filters: readonly Filter[]): Filter {
+  const { matches, queries } = split(filters)
+  const joined = matches.length === 0 ? [] : [{ match: joinMatches(matches, 'AND') }]
+  if (queries.length === 0) return joined[0] ?? ALL
+  const parts = [...joined, ...queries].map(filterSql)
+  const [first, ...more] = parts
+  const conditions = more.map(({ sql }) => `id IN (${sql})`).join(' AND ')
+  const where = conditions === '' ? '' : ` WHERE ${conditions}`
+  return { sql: `SELECT id FROM (${first?.sql ?? ''})${where}`, params: parts.flatMap(({ params }) => params) }
+}
+
+function or(filters: readonly Filter[]): Filter {
+  const { matches, queries } = split(filters)
+  const joined = matches.length === 0 ? [] : [{ match: joinMatches(matches, 'OR') }]
+  if (queries.length === 0) return joined[0] ?? NONE
+  const parts = [...joined, ...queries].map(filterSql)
+  return {
+    sql: parts.map(({ sql }) => `SELECT id FROM (${sql})`).join(' UNION '),
+    params: parts.flatMap(({ params }) => params),
+  }
+}
+
+function not(filter: Filter): Filter {
+  if ('match' in filter) return { match: `(${(ALL as { match: string }).match} NOT (${filter.match}))` }
+  return { sql: `SELECT id FROM doc WHERE id NOT IN (${filter.sql})`, params: filter.params }
+}
+
+function split(filters: readonly Filter[]): { matches: string[]; queries: Filter[] } {
+  return {
+    matches: filters.flatMap((filter) => ('match' in filter ? [filter.match] : [])),
+    queries: filters.filter((filter) => 'sql' in filter),
+  }
+}
+
+function joinMatches(matches: readonly string[], operator: 'AND' | 'OR'): string {
+  const [first = ''] = matches
+  return matches.length === 1 ? first : `(${matches.join(` ${operator} `)})`
+}
+
+/** `*` any run, `?` one character; both sides folded. */
+export function globExpression(pattern: string): RegExp {
+  const source = exactValue(foldCase(pattern)).replace(/[.+^${}()|[\]\\/-]/g, '\\$&')
+  return new RegExp(`^${source.replace(/\*+/g, '.*').replace(/\?/g, '.')}$`, 'su')
+}

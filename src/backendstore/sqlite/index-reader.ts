@@ -1,0 +1,125 @@
+/** Answers searches over one connection; runs in its own thread. */
+import type { DatabaseSync } from 'node:sqlite'
+import { badRequest } from '../../kube/status-error.ts'
+import type { TextPredicate } from '../../query/resolve.ts'
+import { RANK, type SearchHit, type SearchRequest, type SearchResult } from '../../query/search-request.ts'
+import { wordTerms } from '../../query/term.ts'
+import { foldCase } from '../../query/tokens.ts'
+import { encodeTerms, quoted } from './encoding.ts'
+import { countFacet } from './facets.ts'
+import { and, compileFilter, compileText, filterSql, type Filter } from './filter.ts'
+import { orderOf } from './order.ts'
+import { Vocabulary } from './vocabulary.ts'
+
+/** The columns of a hit in front of its cursor. */
+const HIT_COLUMNS = 'doc.cluster, r.grp, r.version, r.resource, r.kind, doc.namespace, doc.name, doc.uid'
+
+type Row = readonly (string | number | null)[]
+
+export class IndexReader {
+  readonly #db: DatabaseSync
+  readonly #vocabulary: Vocabulary
+
+  /** The connection must have the tables of `createVocabulary`. */
+  constructor(db: DatabaseSync) {
+    this.#db = db
+    this.#vocabulary = new Vocabulary(db)
+    db.function('fold', { deterministic: true }, (text) => foldCase(String(text)))
+  }
+
+  /** All of one answer is read at one state of the store. */
+  search(request: SearchRequest): SearchResult {
+    this.#db.exec('BEGIN')
+    try {
+      return this.#search(request)
+    } finally {
+      this.#vocabulary.reset()
+      this.#db.exec('DELETE FROM temp.hit; DELETE FROM temp.ranked')
+      this.#db.exec('COMMIT')
+    }
+  }
+
+  #search(request: SearchRequest): SearchResult {
+    const filter = compileFilter(request.predicate, this.#vocabulary)
+    const ranks = request.sort.length === 0 && request.ranked.length > 0
+    // Found once if it is needed more than once; else FTS5 feeds the sort as it goes.
+    const source = request.facets.length > 0 || 'sql' in filter ? this.#materialise(filter) : filter
+    if (ranks) this.#rank(filter, request.ranked)
+    const { hits, more } = this.#page(source, request, ranks)
+    return {
+      total: this.#count(source),
+      totalIsExact: true,
+      hits,
+      more,
+      facets: request.facets.map((facet) => countFacet(this.#db, facet)),
+    }
+  }
+
+  #materialise(filter: Filter): Filter {
+    const { sql, params } = filterSql(filter)
+    this.#db.prepare(`INSERT INTO temp.hit SELECT id FROM (${sql})`).run(...params)
+    return { sql: 'SELECT id FROM temp.hit', params: [] }
+  }
+
+  #count(source: Filter): number {
+    const { sql, params } = filterSql(source)
+    return (this.#db.prepare(`SELECT count(*) AS total FROM (${sql})`).get(...params) as { total: number }).total
+  }
+
+  #page(source: Filter, request: SearchRequest, ranks: boolean): { hits: SearchHit[]; more: boolean } {
+    const order = orderOf(this.#db, request.sort, ranks)
+    const behind = request.after === undefined ? undefined : order.behind(request.after)
+    if (request.after !== undefined && behind === undefined) throw badRequest('the continue token is of another query')
+    const { sql, params } = filterSql(source)
+    const statement = this.#db.prepare(
+      `SELECT ${HIT_COLUMNS}, ${order.columns.join(', ')}
+       FROM (${sql}) AS found CROSS JOIN doc ON doc.id = found.id CROSS JOIN resource r ON r.id = doc.resource
+       ${ranks ? 'LEFT JOIN temp.ranked ON ranked.id = doc.id' : ''}
+       ${behind === undefined ? '' : `WHERE ${behind.sql}`}
+       ORDER BY ${order.orderBy} LIMIT ${request.limit + 1}`,
+    )
+    statement.setReturnArrays(true)
+    const rows = statement.all(...params, ...(behind?.params ?? [])) as unknown as Row[]
+    return { hits: rows.slice(0, request.limit).map((row) => hitOf(row, ranks)), more: rows.length > request.limit }
+  }
+
+  /** Adds up, for each document found, what each text is worth in each of its parts. */
+  #rank(filter: Filter, texts: readonly TextPredicate[]): void {
+    const tiers = texts.flatMap((text) => this.#tiers(text))
+    for (const [weight, tier] of tiers) {
+      const { sql, params } = filterSql(and([filter, tier]))
+      this.#db
+        .prepare(
+          `INSERT INTO temp.ranked SELECT id, ${weight} FROM (${sql}) WHERE TRUE
+           ON CONFLICT (id) DO UPDATE SET rank = rank + excluded.rank`,
+        )
+        .run(...params)
+    }
+  }
+
+  #tiers(text: TextPredicate): (readonly [number, Filter])[] {
+    const tiers = (['name', 'strong', 'other'] as const).map(
+      (column) => [RANK[column], compileText(text, this.#vocabulary, [column])] as const,
+    )
+    if (text.type !== 'phrase' || text.prefix) return tiers
+    const whole = wordTerms('name', text.whole).map((term) => `terms : ${quoted(encodeTerms(term))}`)
+    return [[RANK.nameExact, { match: `(${whole.join(' OR ')})` }], ...tiers]
+  }
+}
+
+function hitOf(row: Row, ranks: boolean): SearchHit {
+  const [cluster, group, version, resource, kind, namespace, name, uid] = row as readonly string[]
+  const cursor = row.slice(8)
+  return {
+    cluster: cluster ?? '',
+    group: group ?? '',
+    version: version ?? '',
+    resource: resource ?? '',
+    kind: kind ?? '',
+    namespace: namespace ?? '',
+    name: name ?? '',
+    uid: uid ?? '',
+    rank: ranks ? Number(cursor[0]) : 0,
+    cursor,
+  }
+}

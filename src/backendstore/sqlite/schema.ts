@@ -1,0 +1,98 @@
+/** The tables, and how a connection is set up. */
+import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import { tokenizeOption } from './encoding.ts'
+
+/** Kept in `user_version`. Raise it whenever documents or tables change: an older file is made anew, not migrated. */
+export const SCHEMA_VERSION = 1
+
+/** Sort keys of one document; pods have about 20. A kind's later ones are not sortable. */
+export const SORT_SLOTS = 32
+
+/** Larger pages hold more of the wide `doc` rows; FTS5 fills one page each with a leaf of 8,000 bytes. */
+const PAGE_BYTES = 8_192
+const FTS_PAGE_BYTES = 8_000
+
+/** FTS5's buffer. Its default of 1 MB makes a segment of every 500 pods, and merging them half of all time. */
+const FTS_BUFFER_BYTES = 32 * 1024 * 1024
+
+/** Segments of a level before they are merged: 8 wrote a tenth faster than 4 and 16, and reads as fast. */
+const FTS_AUTOMERGE = 8
+
+/** Pages, as negative KiB. The rest is the operating system's to cache. */
+const CACHE_KIB = 16 * 1024
+const WAL_LIMIT_BYTES = 64 * 1024 * 1024
+const BUSY_TIMEOUT_MS = 5_000
+
+export function slotColumns(): string[] {
+  return Array.from({ length: SORT_SLOTS }, (_, i) => `s${i}`)
+}
+
+/** For every connection. */
+export function configure(db: DatabaseSync): void {
+  db.exec(`
+    PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS};
+    PRAGMA cache_size = -${CACHE_KIB};
+    PRAGMA mmap_size = 0;
+    PRAGMA temp_store = MEMORY;
+  `)
+}
+
+/** For the writer: makes what is missing. */
+export function createSchema(db: DatabaseSync): void {
+  db.exec(`
+    PRAGMA page_size = ${PAGE_BYTES};
+    PRAGMA journal_mode = WAL;
+    PRAGMA synchronous = NORMAL;
+    PRAGMA journal_size_limit = ${WAL_LIMIT_BYTES};
+  `)
+  db.exec('BEGIN')
+  db.exec(`
+    CREATE TABLE IF NOT EXISTS resource (
+      id INTEGER PRIMARY KEY, grp TEXT NOT NULL, version TEXT NOT NULL, resource TEXT NOT NULL, kind TEXT NOT NULL,
+      UNIQUE (grp, resource)
+    );
+    CREATE TABLE IF NOT EXISTS slot (
+      resource INTEGER NOT NULL, path TEXT NOT NULL, slot INTEGER NOT NULL, PRIMARY KEY (resource, path)
+    ) WITHOUT ROWID;
+    CREATE TABLE IF NOT EXISTS doc (
+      id INTEGER PRIMARY KEY, cluster TEXT NOT NULL, resource INTEGER NOT NULL, namespace TEXT NOT NULL,
+      name TEXT NOT NULL, uid TEXT NOT NULL, name_fold TEXT, version TEXT NOT NULL, body_hash INTEGER NOT NULL,
+      index_hash INTEGER NOT NULL, ${slotColumns().join(', ')}
+    );
+    CREATE UNIQUE INDEX IF NOT EXISTS doc_name ON doc (cluster, resource, namespace, name);
+    CREATE VIRTUAL TABLE IF NOT EXISTS idx USING fts5 (
+      terms, name, strong, other,
+      content = '', contentless_delete = 1, detail = full, tokenize = ${tokenizeOption()}
+    );
+  `)
+  for (const [option, value] of Object.entries({
+    pgsz: FTS_PAGE_BYTES,
+    hashsize: FTS_BUFFER_BYTES,
+    automerge: FTS_AUTOMERGE,
+  })) {
+    db.exec(`INSERT INTO idx (idx, rank) VALUES ('${option}', ${value})`) // a bound number would arrive as a REAL
+  }
+  db.exec(`PRAGMA user_version = ${SCHEMA_VERSION}`)
+  db.exec('COMMIT')
+}
+
+/** For readers, whose view of the vocabulary is their own. */
+export function createVocabulary(db: DatabaseSync): void {
+  db.exec(`
+    CREATE VIRTUAL TABLE temp.vocabulary USING fts5vocab (main, idx, row);
+    CREATE VIRTUAL TABLE temp.occurrence USING fts5vocab (main, idx, instance);
+    CREATE TABLE temp.hit (id INTEGER PRIMARY KEY);
+    CREATE TABLE temp.ranked (id INTEGER PRIMARY KEY, rank INTEGER NOT NULL);
+  `)
+}
+
+export function schemaVersion(db: DatabaseSync): number {
+  return (db.prepare('PRAGMA user_version').get() as { user_version: number }).user_version
+}
+
+/** A statement to `run`, which reports the last row id inserted by anybody: FTS5's own tables have ids beyond 2^53. */
+export function writing(db: DatabaseSync, sql: string): StatementSync {
+  const statement = db.prepare(sql)
+  statement.setReadBigInts(true)
+  return statement
+}

@@ -1,0 +1,94 @@
+/**
+ * The embedded store: one SQLite file, a thread that writes and one that reads. Tokens, typed terms and sort keys, no
+ * bodies: about 1.5 KB for a pod (bench/sqlite.ts).
+ */
+import type { SearchRequest, SearchResult } from '../../query/search-request.ts'
+import type {
+  BackendStore,
+  Change,
+  ManifestEntry,
+  ObjectName,
+  ShardIdentity,
+  StoreCapabilities,
+  StoredShard,
+  WriteSummary,
+} from '../backend-store.ts'
+import { packBatch } from './packed-batch.ts'
+import type { ReaderData } from './reader-worker.ts'
+import { WorkerClient } from './worker-rpc.ts'
+import type { WriterData } from './writer-worker.ts'
+
+export interface SqliteStoreOptions {
+  /** Made where it is missing; made anew where it is of another version or damaged. One process at a time. */
+  readonly file: string
+}
+
+export class SqliteStore implements BackendStore {
+  readonly name = 'sqlite'
+  readonly capabilities: StoreCapabilities = { atomicBatches: true, shared: false }
+  readonly #writer: WorkerClient
+  readonly #reader: WorkerClient
+
+  private constructor(writer: WorkerClient, reader: WorkerClient) {
+    this.#writer = writer
+    this.#reader = reader
+  }
+
+  /** Rejects with `BackendStoreError` where the file cannot be opened. */
+  static async open({ file }: SqliteStoreOptions): Promise<SqliteStore> {
+    const writer = new WorkerClient('writer-worker', { file } satisfies WriterData)
+    await writer.call('ready', undefined) // from here on the file exists
+    return new SqliteStore(writer, new WorkerClient('reader-worker', { file } satisfies ReaderData))
+  }
+
+  write(batch: readonly Change[]): Promise<WriteSummary> {
+    const packed = packBatch(batch)
+    return this.#writer.call('write', packed, [
+      packed.bodies.buffer as ArrayBuffer,
+      packed.numbers.buffer as ArrayBuffer,
+    ])
+  }
+
+  async compare(
+    shard: ShardIdentity,
+    manifest: AsyncIterable<readonly ManifestEntry[]>,
+  ): Promise<readonly ObjectName[]> {
+    const { cluster, group, version, resource, kind } = shard
+    const id = await this.#writer.call<number>('compareBegin', { cluster, group, version, resource, kind })
+    const names: ObjectName[] = []
+    let extra: readonly ObjectName[] = []
+    try {
+      for await (const entries of manifest) {
+        names.push(...(await this.#writer.call<ObjectName[]>('compareNext', { id, entries })))
+      }
+    } finally {
+      extra = await this.#writer.call<ObjectName[]>('compareEnd', id)
+    }
+    return [...names, ...extra]
+  }
+
+  dropShard({ cluster, group, resource }: Pick<ShardIdentity, 'cluster' | 'group' | 'resource'>): Promise<void> {
+    return this.#writer.call('dropShard', { cluster, group, resource })
+  }
+
+  shards(): Promise<readonly StoredShard[]> {
+    return this.#writer.call('shards', undefined)
+  }
+
+  search(request: SearchRequest): Promise<SearchResult> {
+    return this.#reader.call('search', request)
+  }
+
+  size(): Promise<number> {
+    return this.#writer.call('size', undefined)
+  }
+
+  /** For tests: the file may grow to so many pages. */
+  limitPages(pages: number): Promise<void> {
+    return this.#writer.call('limitPages', pages)
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([this.#reader.close(), this.#writer.close()])
+  }
+}

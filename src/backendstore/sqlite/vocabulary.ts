@@ -1,0 +1,111 @@
+/**
+ * Which terms the index has: for conditions that name no term (patterns, words of long values, ranges).
+ * Terms are encoded here; those that a condition looks at are decoded first.
+ */
+import type { DatabaseSync } from 'node:sqlite'
+import { decodeTerm } from './encoding.ts'
+import type { Filter } from './filter.ts'
+
+/** More terms than that are slower to look up one by one than to run through. */
+const MAX_TERMS = 1_000
+
+/** A range of so few distinct values is asked for value by value (restarts, replicas, cores). */
+const MAX_RANGE_TERMS = 200
+
+export interface Tokens {
+  readonly tokens: readonly string[]
+  /** False where there are more than `MAX_TERMS`: then `tokens` is of no use. */
+  readonly complete: boolean
+}
+
+export class Vocabulary {
+  readonly #db: DatabaseSync
+  #tests: ((token: string) => boolean)[] = []
+
+  /** The connection must have the tables of `createVocabulary`. */
+  constructor(db: DatabaseSync) {
+    this.#db = db
+    db.function('accepts', (test, token) => (this.#tests[Number(test)]?.(String(token)) === true ? 1 : 0))
+  }
+
+  /** Terms that begin so and, decoded, are accepted. */
+  terms(prefix: string, accept: (term: string) => boolean): Tokens {
+    const sql = 'SELECT term FROM temp.vocabulary WHERE term >= ? AND term < ?'
+    return collect(this.#db.prepare(sql).iterate(prefix, after(prefix)), (token) => accept(decodeTerm(token)))
+  }
+
+  /** Free-text words that are accepted: whatever has no separator of terms and control characters in it. */
+  words(accept: (word: string) => boolean): Tokens {
+    return collect(this.#db.prepare('SELECT term FROM temp.vocabulary').iterate(), isWord(accept))
+  }
+
+  /** The terms of a path and mark in a range, or undefined where they are many. */
+  range(prefix: string, comparison: '<' | '<=' | '>' | '>=', key: string): readonly string[] | undefined {
+    const upwards = comparison.startsWith('>')
+    const [low, high] = upwards ? [prefix + key, after(prefix)] : [prefix, prefix + key]
+    const rows = this.#db
+      .prepare('SELECT term FROM temp.vocabulary WHERE term >= ? AND term <= ? LIMIT ?')
+      .all(low, high, MAX_RANGE_TERMS + 2)
+    if (rows.length > MAX_RANGE_TERMS) return undefined
+    const bound = comparison.endsWith('=') ? undefined : prefix + key
+    return rows.map((row) => (row as { term: string }).term).filter((term) => term !== bound && term.startsWith(prefix))
+  }
+
+  /** Ids of documents with a term that begins so and is accepted: a run through all its occurrences. */
+  termOccurrences(prefix: string, accept: (term: string) => boolean): Filter {
+    const test = this.#test((token) => accept(decodeTerm(token)))
+    return {
+      sql: `SELECT DISTINCT doc AS id FROM temp.occurrence WHERE term >= ? AND term < ? AND accepts(${test}, term)`,
+      params: [prefix, after(prefix)],
+    }
+  }
+
+  wordOccurrences(columns: readonly string[], accept: (word: string) => boolean): Filter {
+    const test = this.#test(isWord(accept))
+    const among = columns.map((column) => `'${column}'`).join(', ')
+    return {
+      sql: `SELECT DISTINCT doc AS id FROM temp.occurrence WHERE col IN (${among}) AND accepts(${test}, term)`,
+      params: [],
+    }
+  }
+
+  /** Forgets the conditions of the last search. */
+  reset(): void {
+    this.#tests = []
+  }
+
+  /** Occurrences of one term follow each other, so the last answer is often the next. */
+  #test(accept: (token: string) => boolean): number {
+    let last: string | undefined
+    let answer = false
+    this.#tests.push((token) => {
+      if (token !== last) {
+        last = token
+        answer = accept(token)
+      }
+      return answer
+    })
+    return this.#tests.length - 1
+  }
+}
+
+/** Where what begins so ends: prefixes end in characters that have a successor. */
+export function after(prefix: string): string {
+  const last = prefix.length - 1
+  return prefix.slice(0, last) + String.fromCharCode(prefix.charCodeAt(last) + 1)
+}
+
+function isWord(accept: (word: string) => boolean): (token: string) => boolean {
+  return (token) => !/[\u0001\u001f]/.test(token) && accept(token)
+}
+
+function collect(rows: Iterable<unknown>, accept: (token: string) => boolean): Tokens {
+  const tokens: string[] = []
+  for (const row of rows) {
+    const { term } = row as { term: string }
+    if (!accept(term)) continue
+    tokens.push(term)
+    if (tokens.length > MAX_TERMS) return { tokens: [], complete: false }
+  }
+  return { tokens, complete: true }
+}

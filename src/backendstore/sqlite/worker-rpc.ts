@@ -1,0 +1,98 @@
+/** Calls into a worker thread, answered in their order. */
+import { Worker, type MessagePort, type Transferable } from 'node:worker_threads'
+import { isStatusError, StatusError, type StatusCode } from '../../kube/status-error.ts'
+import { BackendStoreError, type BackendStoreErrorCode } from '../errors.ts'
+import { toStoreError } from './sqlite-errors.ts'
+
+interface Call {
+  readonly id: number
+  readonly method: string
+  readonly args: unknown
+}
+
+/** How an error travels: by its code, for what is thrown on the other side. */
+type Failure =
+  | { readonly room: 'store'; readonly code: BackendStoreErrorCode; readonly message: string }
+  | { readonly room: 'kube'; readonly code: StatusCode; readonly message: string }
+
+type Reply = { readonly id: number; readonly result: unknown } | { readonly id: number; readonly failure: Failure }
+
+interface Waiting {
+  resolve(result: unknown): void
+  reject(error: Error): void
+}
+
+export class WorkerClient {
+  readonly #worker: Worker
+  readonly #waiting = new Map<number, Waiting>()
+  #next = 0
+  #closed: BackendStoreError | undefined
+
+  /** `module` beside this file, without its extension: `.ts` in a checkout, `.js` once built. */
+  constructor(module: string, data: unknown) {
+    const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js'
+    this.#worker = new Worker(new URL(`./${module}.${extension}`, import.meta.url), { workerData: data })
+    this.#worker.on('message', (reply: Reply) => this.#settle(reply))
+    this.#worker.on('error', (error) => this.#fail(new BackendStoreError('failed', 'the search store ended', error)))
+    this.#worker.on('exit', () => this.#fail(new BackendStoreError('closed', 'the search store is closed')))
+  }
+
+  call<Result>(method: string, args: unknown, transfer: readonly Transferable[] = []): Promise<Result> {
+    if (this.#closed !== undefined) return Promise.reject(this.#closed)
+    const id = this.#next++
+    return new Promise<Result>((resolve, reject) => {
+      this.#waiting.set(id, { resolve: resolve as (result: unknown) => void, reject })
+      this.#worker.postMessage({ id, method, args } satisfies Call, transfer)
+    })
+  }
+
+  /** Lets calls end that are under way, then the thread. */
+  async close(): Promise<void> {
+    if (this.#closed !== undefined) return
+    const closing = this.call('close', undefined).catch(() => undefined)
+    this.#closed = new BackendStoreError('closed', 'the search store is closed')
+    await closing
+    await this.#worker.terminate()
+  }
+
+  #settle(reply: Reply): void {
+    const waiting = this.#waiting.get(reply.id)
+    this.#waiting.delete(reply.id)
+    if ('failure' in reply) waiting?.reject(errorOf(reply.failure))
+    else waiting?.resolve(reply.result)
+  }
+
+  #fail(error: BackendStoreError): void {
+    this.#closed ??= error
+    for (const waiting of this.#waiting.values()) waiting.reject(error)
+    this.#waiting.clear()
+  }
+}
+
+/** What a thread can be asked, by name. Methods may throw. */
+export type Methods = Readonly<Record<string, (args: never) => unknown>>
+
+export function serveCalls(port: MessagePort, methods: Methods): void {
+  port.on('message', ({ id, method, args }: Call) => {
+    port.postMessage(answer(id, () => methods[method]?.(args as never)))
+  })
+}
+
+function answer(id: number, run: () => unknown): Reply {
+  try {
+    return { id, result: run() }
+  } catch (error) {
+    return { id, failure: failureOf(error) }
+  }
+}
+
+function failureOf(error: unknown): Failure {
+  if (isStatusError(error)) return { room: 'kube', code: error.code, message: error.message }
+  const { code, message } = toStoreError(error)
+  return { room: 'store', code, message }
+}
+
+function errorOf(failure: Failure): Error {
+  if (failure.room === 'kube') return new StatusError(failure.code, failure.message)
+  return new BackendStoreError(failure.code, failure.message)
+}

@@ -1,0 +1,48 @@
+/** The thread that writes. */
+import type { DatabaseSync } from 'node:sqlite'
+import { parentPort, workerData } from 'node:worker_threads'
+import type { ManifestEntry, ShardIdentity } from '../backend-store.ts'
+import { Comparisons } from './comparisons.ts'
+import { openForWriting } from './database.ts'
+import { IndexWriter } from './index-writer.ts'
+import { unpackBatch, type PackedBatch } from './packed-batch.ts'
+import { toStoreError } from './sqlite-errors.ts'
+import { serveCalls, type Methods } from './worker-rpc.ts'
+
+export interface WriterData {
+  readonly file: string
+}
+
+if (parentPort !== null) serveCalls(parentPort, methods((workerData as WriterData).file))
+
+/** A file that cannot be opened is told to the first call, `ready`. */
+function methods(file: string): Methods {
+  let db
+  try {
+    db = openForWriting(file)
+  } catch (error) {
+    return {
+      ready: () => {
+        throw toStoreError(error)
+      },
+    }
+  }
+  return methodsOf(db)
+}
+
+function methodsOf(db: DatabaseSync): Methods {
+  const writer = new IndexWriter(db)
+  const comparisons = new Comparisons(writer)
+  return {
+    ready: () => undefined,
+    write: (batch: PackedBatch) => writer.write(unpackBatch(batch)),
+    dropShard: (shard: ShardIdentity) => writer.dropShard(shard),
+    shards: () => writer.shards(),
+    compareBegin: (shard: ShardIdentity) => comparisons.begin(shard),
+    compareNext: (step: { id: number; entries: readonly ManifestEntry[] }) => comparisons.next(step.id, step.entries),
+    compareEnd: (id: number) => comparisons.end(id),
+    limitPages: (pages: number) => db.exec(`PRAGMA max_page_count = ${pages}`),
+    size: () => writer.size(),
+    close: () => db.close(),
+  }
+}

@@ -1,0 +1,108 @@
+/** Collects the terms and words of one document as text, one term or word on a line: the quickest form to make and to send. */
+import { NUMBER, sortableNumber, sortableTime, TIME } from './sortable.ts'
+import { QUANTITY_TEXT, termOf } from './term.ts'
+import { exactValue, isSimple, pieces, words } from './tokens.ts'
+
+/** A line between the words of two values: no phrase matches across it. */
+export const BOUNDARY = '\u0001'
+
+/** Above it the rest of an object is not indexed: 20 times a large pod. */
+const MAX_TERM_CHARS = 256 * 1024
+const MAX_WORD_CHARS = 64 * 1024
+
+/** Longer texts are data, not something people look for by its words. */
+const MAX_TEXT_CHARS = 1_024
+
+/** Names of nodes, namespaces, images and labels come again and again. Emptied when full: about 2 MB each. */
+const MEMO_ENTRIES = 8_192
+const MEMO_CHARS = 256
+
+function memo<Value>(compute: (text: string) => Value): (text: string) => Value {
+  const known = new Map<string, Value>()
+  return (text) => {
+    if (text.length > MEMO_CHARS) return compute(text)
+    const found = known.get(text)
+    if (found !== undefined) return found
+    if (known.size >= MEMO_ENTRIES) known.clear()
+    const value = compute(text)
+    known.set(text, value)
+    return value
+  }
+}
+
+const NO_KEY = ''
+const numberKey = memo((text) => sortableNumber(text) ?? NO_KEY)
+const otherPieces = memo((value) => [...pieces(value)].filter((piece) => piece !== value))
+const wordLines = memo((text) => words(text).join('\n'))
+
+export class TermText {
+  #text: string
+  /** Terms that may come more than once, by lists or by several paths of one field. */
+  readonly #seen = new Set<string>()
+
+  constructor(first: string) {
+    this.#text = first
+  }
+
+  /** One term on each line. */
+  toString(): string {
+    return this.#text
+  }
+
+  /** `repeated`: the same term may have been added before. */
+  add(term: string, repeated: boolean): void {
+    if (repeated && this.#isKnown(term)) return
+    if (this.#text.length < MAX_TERM_CHARS) this.#text += `\n${term}`
+  }
+
+  /** A text and its pieces; `value` in the form of `exactValue`. */
+  addPieced(path: string, value: string): void {
+    const term = termOf(path, '=', value)
+    if (this.#isKnown(term)) return
+    this.add(term, false)
+    if (isSimple(value)) return
+    for (const piece of otherPieces(value)) this.add(termOf(path, '~', piece), true)
+  }
+
+  /** A text of an annotation or a JSON path: a time as that, a quantity also as that. */
+  addText(path: string, text: string, repeated: boolean): void {
+    const value = exactValue(text)
+    const first = value.charCodeAt(0)
+    if (first > 0x39 || first < 0x2b || Number.isNaN(first)) return this.add(termOf(path, '=', value), repeated)
+    const time = sortableTime(value)
+    if (time !== undefined) return this.add(termOf(path, TIME, time), repeated)
+    this.addQuantity(path, value, repeated)
+  }
+
+  addQuantity(path: string, value: string, repeated: boolean): void {
+    this.add(termOf(path, '=', value), repeated)
+    const key = numberKey(value)
+    if (key !== NO_KEY) this.add(termOf(path, QUANTITY_TEXT, key), repeated)
+  }
+
+  addNumber(path: string, text: string, repeated: boolean): void {
+    const key = numberKey(text)
+    this.add(key === NO_KEY ? termOf(path, '=', text) : termOf(path, NUMBER, key), repeated)
+  }
+
+  #isKnown(term: string): boolean {
+    if (this.#seen.has(term)) return true
+    this.#seen.add(term)
+    return false
+  }
+}
+
+export class WordText {
+  #text = ''
+
+  /** One word on each line. */
+  toString(): string {
+    return this.#text
+  }
+
+  add(text: string): void {
+    if (text === '' || this.#text.length > MAX_WORD_CHARS) return
+    const lines = wordLines(text.length > MAX_TEXT_CHARS ? text.slice(0, MAX_TEXT_CHARS) : text)
+    if (lines !== '') this.#text += this.#text === '' ? lines : `\n${BOUNDARY}\n${lines}`
+  }
+}
