@@ -5,16 +5,11 @@
  */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import type { ApiHandler } from '../../src/http/api-request.ts'
-import { createProxyHandler } from '../../src/proxy/framework.ts'
-import { createCachePlugin } from '../../src/proxy/plugins/cache.ts'
-import { createClusterPlugin } from '../../src/proxy/plugins/cluster.ts'
-import { createLivePlugin } from '../../src/proxy/plugins/live.ts'
-import { createSearchCacheHandler } from '../../src/search/cache-handler.ts'
 import { settle } from '../support/fake-clock.ts'
 import { Loopback } from '../http/loopback.ts'
+import { fleetApi } from './api-fixture.ts'
 import type { TestObject } from './fleet-fixture.ts'
-import { clusterName, decodeToken, fixture, NODES, PODS, TestFleet, token } from './fleet-fixture.ts'
+import { decodeToken, fixture, NODES, PODS, TestFleet, token } from './fleet-fixture.ts'
 import { listingClient, MemberWorld, served } from './member-fixture.ts'
 
 type Json = any // eslint-disable-line @typescript-eslint/no-explicit-any
@@ -29,7 +24,6 @@ interface Transcript {
   readonly response: { readonly status: number; readonly headers: Record<string, string>; readonly body: Json }
 }
 
-const PREFIX = '/apis/search.karmada.io/v1alpha1'
 const BOTH = token({ member0: '1008', member1: '1008' })
 
 const OTHER_ROOMS: Readonly<Record<string, string>> = {
@@ -241,7 +235,7 @@ before(async () => {
     members.engage(name, listingClient(lists, 1008), resources)
   }
   fleet.knownResources.push({ group: '', version: 'v1', resource: 'services', kind: 'Service', namespaced: true })
-  loopback = await Loopback.start(api())
+  loopback = await Loopback.start(fleetApi(fleet, members))
 })
 
 after(async () => {
@@ -249,21 +243,6 @@ after(async () => {
   await members.close()
   fleet.close()
 })
-
-function api(): ApiHandler {
-  const { cache, columns, clock, known } = fleet
-  const search = createSearchCacheHandler({ cache, columns, clock, known, clusters: { names: () => fleet.clusters } })
-  const random = (): number => 0
-  const live = { cache, columns, clock, random, fleet: members.fleet, discovery: members.discovery }
-  const plugins = [createCachePlugin(live), createLivePlugin(live), createClusterPlugin({ cache })]
-  const proxy = createProxyHandler({ plugins, fleet: { member: (name) => members.fleet.member(clusterName(name)) } })
-  return (request, response) => {
-    const path = request.path.slice(PREFIX.length)
-    if (path.startsWith('/search/cache'))
-      return search({ ...request, path: path.slice('/search/cache'.length) }, response)
-    return proxy({ ...request, path: path.slice('/proxying'.length) }, response)
-  }
-}
 
 const transcripts = fixture<Transcript[]>('reference.json')
 

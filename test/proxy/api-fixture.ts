@@ -1,0 +1,53 @@
+/** search/cache and the proxy over one fleet, under the paths that clients use. */
+import type { ApiHandler } from '../../src/http/api-request.ts'
+import { createProxyHandler } from '../../src/proxy/framework.ts'
+import type { Plugin } from '../../src/proxy/plugin.ts'
+import { createCachePlugin } from '../../src/proxy/plugins/cache.ts'
+import { createClusterPlugin } from '../../src/proxy/plugins/cluster.ts'
+import { createLivePlugin } from '../../src/proxy/plugins/live.ts'
+import { createSearchCacheHandler } from '../../src/search/cache-handler.ts'
+import { Loopback } from '../http/loopback.ts'
+import type { TestFleet } from './fleet-fixture.ts'
+import type { MemberWorld } from './member-fixture.ts'
+
+export const PREFIX = '/apis/search.karmada.io/v1alpha1'
+/** `S` and `P` of the cases. */
+export const S = `${PREFIX}/search/cache`
+export const P = `${PREFIX}/proxying/karmada/proxy`
+
+export interface ApiOptions {
+  /** Plugins of order 3000: what stands behind the registered resources. */
+  readonly behind?: readonly Plugin[]
+}
+
+export function fleetApi(fleet: TestFleet, members: MemberWorld, { behind = [] }: ApiOptions = {}): ApiHandler {
+  const { cache, columns, clock, known } = fleet
+  const search = createSearchCacheHandler({ cache, columns, clock, known, clusters: { names: () => fleet.clusters } })
+  const live = { cache, columns, clock, random: () => 0, fleet: members.fleet, discovery: members.discovery }
+  const plugins = [createCachePlugin(live), createLivePlugin(live), createClusterPlugin({ cache }), ...behind]
+  const proxy = createProxyHandler({ plugins, fleet: members.fleet })
+  return (request, response) => {
+    const path = request.path.slice(PREFIX.length)
+    const isSearch = path.startsWith('/search/cache')
+    const rest = path.slice((isSearch ? '/search/cache' : '/proxying').length)
+    return (isSearch ? search : proxy)({ ...request, path: rest }, response)
+  }
+}
+
+/** Runs `test` against a loopback server; fails for every answer that is our own fault. */
+export async function withApi(
+  fleet: TestFleet,
+  members: MemberWorld,
+  run: (api: Loopback) => Promise<void>,
+  options: ApiOptions = {},
+): Promise<void> {
+  const api = await Loopback.start(fleetApi(fleet, members, options))
+  try {
+    await run(api)
+    if (api.faults.length > 0) throw api.faults[0]
+  } finally {
+    await api.close()
+    await members.close()
+    fleet.close()
+  }
+}
