@@ -7,6 +7,7 @@ import path from 'node:path'
 import { SEARCH_GROUP_VERSION } from '../api/resource-registry.ts'
 import type { Route } from '../apiserver/create-listener.ts'
 import type { HealthCheck } from '../apiserver/health.ts'
+import { createResourceRegistriesHandler } from '../apiserver/resource-registries.ts'
 import { SqliteStore } from '../backendstore/sqlite/store.ts'
 import { Cache } from '../cache/cache.ts'
 import { Controller } from '../controller/controller.ts'
@@ -32,6 +33,7 @@ import { crdLookups } from './crd-lookups.ts'
 import type { Lifecycle } from './lifecycle.ts'
 import type { CommonConfig } from './options/config.ts'
 import { readyClusters } from './ready-clusters.ts'
+import { registryStats } from './registry-stats.ts'
 import { SyncCheck } from './sync-check.ts'
 
 export interface Runtime {
@@ -109,12 +111,16 @@ export async function createService(options: ServiceOptions): Promise<Service> {
   const columns = createColumnSource(crdLookups(cache, fleet, discovery, () => clock.monotonicMs()))
   const sync = new SyncCheck(controller, clock, config.syncTimeoutMs)
   const parts: PluginParts = { fleet, cache, discovery: memberDiscovery(fleet, discovery), columns }
+  const registriesRoute: Route = {
+    prefix: `/apis/${SEARCH_GROUP_VERSION}/resourceregistries`,
+    handler: createResourceRegistriesHandler({ registries, clock, random, stats: registryStats(controller, cache) }),
+  }
   return {
     fleet,
     registries,
     discovery,
     metrics,
-    routes: routesOf(options, parts, discovery),
+    routes: [registriesRoute, ...routesOf(options, parts, discovery)],
     checks: [sync],
     start() {
       sync.start()
