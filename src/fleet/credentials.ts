@@ -44,6 +44,12 @@ export class ReplaceableCredentials implements CredentialSource {
     for (const listener of [...this.#listeners]) listener()
   }
 
+  /** Does nothing, and tells nobody, where they are the same. */
+  replaceIfOther(credentials: Credentials): void {
+    const { headers, tls } = this.#credentials
+    if (!sameHeaders(headers, credentials.headers) || !sameTls(tls, credentials.tls)) this.replace(credentials)
+  }
+
   onChange(listener: () => void): () => void {
     this.#listeners.add(listener)
     return () => {
