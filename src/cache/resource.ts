@@ -203,8 +203,8 @@ export class Resource implements ResourceReader, ShardSink, WatchSource {
 
   listed(shard: Shard, first: boolean): void {
     if (first) {
+      this.window.push({ kind: 'joined', shard, versions: this.#vector, atMs: this.clock.monotonicMs() })
       this.#vector = this.#vector.with(shard.cluster, shard.version)
-      this.window.push({ kind: 'joined', shard, atMs: this.clock.monotonicMs() })
       this.#context.busy()
       this.#wakeSoon()
     }

@@ -18,6 +18,9 @@ export interface HistoryStep {
 /** A position in the window; `expired`: what is needed is gone; `ahead`: the shard has not got there yet. */
 export type ResumePoint = number | 'expired' | 'ahead'
 
+/** Members send one a minute; the window reaches back five minutes. */
+const BOOKMARKS = 32
+
 export class ShardHistory {
   readonly #steps = new Deque<HistoryStep>()
   /** Versions below are gone; this one too where some of the steps that it needs are. */
@@ -28,10 +31,13 @@ export class ShardHistory {
    * count only where they are known to have been ours.
    */
   #superseded: ResourceVersion | undefined
+  /** Versions that bookmarks brought while they might be an earlier incarnation's; the newest few. */
+  readonly #bookmarks = new Deque<ResourceVersion>()
 
   /** History begins at `version`: nothing before it can be resumed from. */
   reset(version: ResourceVersion): void {
     this.#steps.clear()
+    this.#bookmarks.clear()
     this.#floor = version
     this.#isFloorGone = false
   }
@@ -40,6 +46,13 @@ export class ShardHistory {
     if (version === undefined) return
     const order = this.#superseded === undefined ? 1 : compareResourceVersions(version, this.#superseded)
     if (order !== undefined && order > 0) this.#superseded = version
+  }
+
+  /** The shard moved to `version` without a change. */
+  moved(version: ResourceVersion): void {
+    if (!this.#isSuperseded(version)) return
+    this.#bookmarks.push(version)
+    if (this.#bookmarks.length > BOOKMARKS) this.#bookmarks.shift()
   }
 
   push(step: HistoryStep): void {
@@ -84,6 +97,9 @@ export class ShardHistory {
 
   #isKnown(version: ResourceVersion, current: ResourceVersion): boolean {
     if (version === current || version === this.#floor) return true
+    for (let i = this.#bookmarks.start; i < this.#bookmarks.end; i++) {
+      if (this.#bookmarks.at(i) === version) return true
+    }
     for (let i = this.#steps.start; i < this.#steps.end; i++) {
       const step = this.#steps.at(i)
       if (step?.before === version || step?.after === version) return true

@@ -271,7 +271,9 @@ export class Shard implements StagingTarget {
       this.history.supersede(before)
       this.history.reset(version)
     }
-    if (changes.length === 0 && version !== before) this.#sink.moved(this)
+    if (changes.length > 0 || version === before) return
+    this.history.moved(version)
+    this.#sink.moved(this)
   }
 }
 

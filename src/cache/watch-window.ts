@@ -12,8 +12,8 @@ import type { VersionVector } from './version-vector.ts'
 
 export type WindowEntry =
   | ChangeEntry
-  /** The shard was listed for the first time: watchers get its objects. */
-  | { readonly kind: 'joined'; readonly shard: Shard; readonly atMs: number }
+  /** The shard was listed for the first time: watchers get its objects. `versions` are those of the others by then. */
+  | { readonly kind: 'joined'; readonly shard: Shard; readonly versions: VersionVector; readonly atMs: number }
   /** The shard is gone: watchers that have its objects are cut. */
   | { readonly kind: 'left'; readonly shard: Shard; readonly atMs: number }
 

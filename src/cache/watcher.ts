@@ -190,14 +190,17 @@ export class Watcher {
 
   #batch(): WatchItem[] {
     const items: WatchItem[] = []
-    this.#addInitials(items)
-    if (this.#initials.length > 0) return items
-    if (this.#phase === 'initial') {
-      this.#phase = 'live'
-      items.push({ type: 'INITIAL_END', versions: this.#seen })
-    }
-    this.#addEvents(items)
-    if (this.#bookmarkDue && this.#position === this.#source.window.end && this.#initials.length === 0) {
+    // Events may bring a shard whose objects come first, hence the loop.
+    do {
+      this.#addInitials(items)
+      if (this.#initials.length > 0) return items
+      if (this.#phase === 'initial') {
+        this.#phase = 'live'
+        items.push({ type: 'INITIAL_END', versions: this.#seen })
+      }
+      this.#addEvents(items)
+    } while (this.#initials.length > 0)
+    if (this.#bookmarkDue && this.#position === this.#source.window.end) {
       this.#addBookmark(items)
     }
     return items
@@ -233,18 +236,19 @@ export class Watcher {
   }
 
   #addEntry(items: WatchItem[], entry: WindowEntry): void {
-    const { shard, kind } = entry
-    switch (kind) {
+    const { shard } = entry
+    switch (entry.kind) {
       case 'change':
         return this.#addEvent(items, entry)
       case 'joined':
+        if (this.#position > this.#exactFrom) this.#seen = this.#reduce(entry.versions)
         if (this.#inScope(shard.cluster) && shard.synced && !this.#from.has(shard)) this.#join(shard)
         return
       case 'left':
         if (this.#from.has(shard)) this.#expire(`too old resource version: cluster ${shard.cluster} has left`)
         return
       default:
-        kind satisfies never
+        entry satisfies never
     }
   }
 
