@@ -11,7 +11,8 @@ import { badRequest, isStatusError, StatusError } from '../../kube/status-error.
 import type { Clock, Random } from '../../util/clock.ts'
 import { sendError, sendJson, sendPieces, sendText } from './answer.ts'
 import { sendDiscovery } from './discovery-routes.ts'
-import { listDocument, parseVersion } from './list.ts'
+import { Face } from './face.ts'
+import { pageOf, parseVersion } from './list.ts'
 import type { ObjectStore } from './object-store.ts'
 import { sendOpenApi } from './openapi-routes.ts'
 import { isStored, verbsOf, type ResourceType } from './resource-type.ts'
@@ -107,14 +108,19 @@ export class ApiServer {
     if (type === undefined || (route.namespace !== undefined && !type.namespaced)) throw pathNotFound()
     if (!isStored(type)) throw new StatusError('methodNotAllowed', `${type.resource} can only be created`)
     if (route.subresource !== undefined) return this.#subresource(type, route, url, response)
-    const watch = route.watch === true || ['true', '1'].includes(url.searchParams.get('watch') ?? '')
-    if (route.name !== undefined && !watch) {
-      const object = store.require(type, route.namespace, route.name)
-      return sendText(response, 200, 'application/json', `${object.document(type)}\n`)
+    const query = url.searchParams
+    const watch = route.watch === true || ['true', '1'].includes(query.get('watch') ?? '')
+    const shape = watch ? 'stream' : route.name === undefined ? 'list' : 'object'
+    const accept = request.headers.accept
+    const face = new Face({ store, type, accept, query, shape, nowMs: () => this.#options.clock.nowMs() })
+    if (shape === 'object') {
+      const object = store.require(type, route.namespace, route.name ?? '')
+      return sendText(response, 200, 'application/json', `${face.object(object)}\n`)
     }
     if (!verbsOf(type).includes(watch ? 'watch' : 'list')) throw new StatusError('methodNotAllowed', 'not supported')
-    if (watch) this.#watch(type, route, url.searchParams, response)
-    else await sendPieces(request, response, listDocument(store, type, route.namespace ?? '', url.searchParams))
+    if (watch) return this.#watch(type, route, query, face, response)
+    const { objects, metadata } = pageOf(store, type, route.namespace ?? '', query)
+    await sendPieces(request, response, face.list(objects, metadata)[Symbol.iterator]())
   }
 
   #subresource(type: ResourceType, route: ResourcePath, url: URL, response: ServerResponse): void {
@@ -128,7 +134,7 @@ export class ApiServer {
     }
   }
 
-  #watch(type: ResourceType, route: ResourcePath, query: URLSearchParams, response: ServerResponse): void {
+  #watch(type: ResourceType, route: ResourcePath, query: URLSearchParams, face: Face, response: ServerResponse): void {
     const { store, clock, bookmarkIntervalMs = 60_000 } = this.#options
     const asked = query.get('resourceVersion') ?? ''
     const initial = query.get('sendInitialEvents') === 'true'
@@ -141,6 +147,7 @@ export class ApiServer {
       type,
       namespace,
       selection: selectionOf(type, namespace, named),
+      face,
       from: initial || asked === '' || asked === '0' ? undefined : parseVersion(asked),
       initialEventsEnd: initial,
       bookmarks: query.get('allowWatchBookmarks') === 'true',

@@ -2,7 +2,6 @@
  * LIST as a kube-apiserver answers it: whole or in pages, each page at the version of the first.
  * Sources: apiserver pkg/storage/cacher and pkg/storage/etcd3 (`continue.go`, `errors.go`).
  */
-import { apiVersionOf } from '../../kube/group-version.ts'
 import { badRequest, expired, isStatusError, StatusError } from '../../kube/status-error.ts'
 import { compareUtf8 } from '../../util/bytes.ts'
 import type { ObjectStore } from './object-store.ts'
@@ -17,37 +16,13 @@ interface Position {
   readonly after: string
 }
 
-/** The JSON text of a list, in pieces: one for each object, so that a big answer is written with back-pressure. */
-export function* listDocument(
-  store: ObjectStore,
-  type: ResourceType,
-  namespace: string,
-  query: URLSearchParams,
-): Generator<string> {
-  const page = pageOf(store, type, namespace, query)
-  const items = function* (): Generator<string> {
-    for (const [index, object] of page.objects.entries()) yield `${index === 0 ? '' : ','}${object.item(type)}`
-  }
-  const kind = `"kind":${JSON.stringify(`${type.kind}List`)}`
-  const apiVersion = `"apiVersion":${JSON.stringify(apiVersionOf(type))}`
-  const metadata = `"metadata":${JSON.stringify(page.metadata)}`
-  if (type.custom === true) {
-    yield `{${apiVersion},"items":[`
-    yield* items()
-    yield `],${kind},${metadata}}\n`
-  } else {
-    yield `{${kind},${apiVersion},${metadata},"items":[`
-    yield* items()
-    yield ']}\n'
-  }
-}
-
-interface Page {
+export interface Page {
   readonly objects: readonly StoredObject[]
   readonly metadata: { resourceVersion: string; continue?: string; remainingItemCount?: number }
 }
 
-function pageOf(store: ObjectStore, type: ResourceType, namespace: string, query: URLSearchParams): Page {
+/** The objects of one page, and what its list says of it. `namespace` is empty for all of them. */
+export function pageOf(store: ObjectStore, type: ResourceType, namespace: string, query: URLSearchParams): Page {
   const asked = query.get('resourceVersion') ?? ''
   const token = query.get('continue') ?? ''
   // A list at "0" is answered from the watch cache, which gives everything whatever the limit.

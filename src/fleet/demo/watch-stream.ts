@@ -3,9 +3,9 @@
  * DELETED; bookmarks on a timer, at the end of the initial events and shortly before the time-out.
  */
 import type { ServerResponse } from 'node:http'
-import { apiVersionOf } from '../../kube/group-version.ts'
 import type { Status } from '../../kube/status-error.ts'
 import type { Clock } from '../../util/clock.ts'
+import type { Face } from './face.ts'
 import type { ObjectStore, StoreEvent } from './object-store.ts'
 import type { ResourceType } from './resource-type.ts'
 import type { Selection } from './selection.ts'
@@ -15,6 +15,7 @@ export interface WatchOptions {
   readonly type: ResourceType
   readonly namespace: string
   readonly selection: Selection
+  readonly face: Face
   /** Undefined: begin with the present objects as ADDED. */
   readonly from: number | undefined
   /** End the initial events with an annotated bookmark (`sendInitialEvents`). */
@@ -104,7 +105,7 @@ export class WatchStream {
 
   #sendInitial(): void {
     for (const object of this.#store.list(this.type)) {
-      if (this.#options.selection.matches(object)) this.#line('ADDED', object.document(this.type))
+      if (this.#options.selection.matches(object)) this.#line('ADDED', this.#options.face.object(object))
     }
     if (this.#options.initialEventsEnd) this.#sendBookmark({ annotations: { 'k8s.io/initial-events-end': 'true' } })
   }
@@ -116,14 +117,13 @@ export class WatchStream {
     const { matches } = this.#options.selection
     const before = event.previous !== undefined && matches(event.previous)
     const now = event.type !== 'DELETED' && matches(event.object)
-    if (now) this.#line(before ? 'MODIFIED' : 'ADDED', event.object.document(this.type))
-    else if (before) this.#line('DELETED', lastState(event).document(this.type))
+    if (now) this.#line(before ? 'MODIFIED' : 'ADDED', this.#options.face.object(event.object))
+    else if (before) this.#line('DELETED', this.#options.face.object(lastState(event)))
   }
 
   #sendBookmark(extra: { annotations?: Record<string, string> }): void {
     const metadata = { resourceVersion: String(Math.max(this.#store.version, this.#delivered)), ...extra }
-    const object = { kind: this.type.kind, apiVersion: apiVersionOf(this.type), metadata }
-    this.#line('BOOKMARK', JSON.stringify(object))
+    this.#line('BOOKMARK', this.#options.face.bookmark(metadata))
   }
 
   #line(type: string, object: string): void {

@@ -238,6 +238,22 @@ const OBSERVABILITY: readonly App[] = [
   },
   {
     ...small,
+    name: 'otel-collector',
+    namespace: 'monitoring',
+    component: 'collector',
+    image: 'ghcr.io/open-telemetry/opentelemetry-collector-releases/opentelemetry-collector-contrib',
+    tag: '0.140.1',
+    replicas: 2,
+    cpu: ['200m', '1'],
+    memory: ['256Mi', '512Mi'],
+    port: 4317,
+    config: {
+      'relay.yaml':
+        'receivers:\n  otlp:\n    protocols: { grpc: {} }\nexporters:\n  otlphttp: { endpoint: https://traces.aurora.example }\n',
+    },
+  },
+  {
+    ...small,
     name: 'kube-state-metrics',
     namespace: 'monitoring',
     component: 'exporter',

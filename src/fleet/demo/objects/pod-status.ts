@@ -21,7 +21,8 @@ export interface PastEnd {
 export type PodState =
   | { readonly kind: 'unschedulable'; readonly message: string }
   | { readonly kind: 'creating'; readonly waiting?: { readonly reason: string; readonly message?: string } }
-  | { readonly kind: 'imagePull'; readonly message: string }
+  /** `inInit`: already the first init container cannot be had. */
+  | { readonly kind: 'imagePull'; readonly message: string; readonly inInit: boolean }
   | {
       readonly kind: 'running'
       readonly startedMs: number
@@ -57,7 +58,7 @@ export function podStatus(
   return {
     observedGeneration: 1,
     phase: phaseOf(state),
-    conditions: conditionsOf(state, createdMs, ready),
+    conditions: conditionsOf(state, createdMs, ready, initialized(spec, state)),
     hostIP: place.hostIP,
     hostIPs: [{ ip: place.hostIP }],
     ...(hasAddress(state) ? { podIP: place.podIP, podIPs: [{ ip: place.podIP }] } : {}),
@@ -121,10 +122,16 @@ function condition(type: string, status: string, atMs: number, extra: JsonObject
   return { type, observedGeneration: 1, status, lastProbeTime: null, lastTransitionTime: rfc3339(atMs), ...extra }
 }
 
-function conditionsOf(state: PodState, createdMs: number, ready: boolean): Condition[] {
+/** Whether every init container is through, or (a native sidecar) started. */
+function initialized({ initContainers = [] }: PodSpec, state: PodState): boolean {
+  if (state.kind === 'initCrashLoop') return false
+  if (state.kind === 'imagePull') return !state.inInit
+  return state.kind !== 'creating' || state.waiting !== undefined || initContainers.length === 0
+}
+
+function conditionsOf(state: PodState, createdMs: number, ready: boolean, initialized: boolean): Condition[] {
   const finished = state.kind === 'succeeded'
   const readySince = 'startedMs' in state ? state.startedMs + 3_000 : createdMs + 6_000
-  const initialized = state.kind !== 'initCrashLoop'
   const sandbox = hasAddress(state) && state.kind !== 'succeeded' && state.kind !== 'failed'
   const unready = finished
     ? { reason: 'PodCompleted' }
@@ -192,7 +199,7 @@ function mainStatus(container: Container, index: number, state: PodState, random
     case 'creating':
       return waiting(container, (failing ? state.waiting : undefined) ?? { reason: 'ContainerCreating' })
     case 'imagePull':
-      return waiting(container, failing ? pullReason(state.message) : { reason: 'ContainerCreating' })
+      return waiting(container, failing && !state.inInit ? pullReason(state.message) : { reason: 'PodInitializing' })
     case 'initCrashLoop':
       return waiting(container, { reason: 'PodInitializing' })
     case 'succeeded':

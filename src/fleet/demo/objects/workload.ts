@@ -146,6 +146,27 @@ export function daemonSet(app: App, tag: string, createdMs: number): KubeObject 
   }
 }
 
+/** The revision of a StatefulSet or DaemonSet that its pods are made from. */
+export function controllerRevision(owner: Workload, podLabels: Labels, createdMs: number): KubeObject {
+  const hash = podLabels?.['controller-revision-hash'] ?? ''
+  const name = hash.startsWith(owner.metadata.name) ? hash : `${owner.metadata.name}-${hash}`
+  return {
+    apiVersion: 'apps/v1',
+    kind: 'ControllerRevision',
+    metadata: {
+      name,
+      namespace: owner.metadata.namespace ?? '',
+      creationTimestamp: rfc3339(createdMs),
+      labels: { ...owner.spec.selector.matchLabels, 'controller-revision-hash': hash },
+      ownerReferences: [ownerReference(owner)],
+    },
+    data: { spec: { template: { $patch: 'replace', ...owner.spec.template } } },
+    revision: 1,
+  }
+}
+
+type Labels = Readonly<Record<string, string>> | undefined
+
 export function cronJob(job: ScheduledJob, createdMs: number): KubeObject {
   return {
     apiVersion: 'batch/v1',

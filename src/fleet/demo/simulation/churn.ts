@@ -16,10 +16,10 @@ const MINUTE_MS = 60 * SECOND_MS
 export function startChurn(context: Context, kubelet: Kubelet): void {
   startHeartbeats(context)
   startCrashLoops(context, kubelet)
-  context.every(25 * SECOND_MS, 60 * SECOND_MS, () => { rollOut(context) }) // prettier-ignore
-  context.every(12 * SECOND_MS, 30 * SECOND_MS, () => { autoscale(context) }) // prettier-ignore
-  context.every(20 * SECOND_MS, 50 * SECOND_MS, () => { losePod(context, kubelet) }) // prettier-ignore
-  context.every(60 * SECOND_MS, 150 * SECOND_MS, () => { restartSome(context, kubelet) }) // prettier-ignore
+  context.every(25 * SECOND_MS, 70 * SECOND_MS, () => { rollOut(context) }) // prettier-ignore
+  context.every(6 * SECOND_MS, 20 * SECOND_MS, () => { autoscale(context) }) // prettier-ignore
+  context.every(10 * SECOND_MS, 35 * SECOND_MS, () => { losePod(context, kubelet) }) // prettier-ignore
+  context.every(20 * SECOND_MS, 70 * SECOND_MS, () => { restartSome(context, kubelet) }) // prettier-ignore
 }
 
 /** Applications whose pods fare well: the others keep their illness for the demo's lifetime. */

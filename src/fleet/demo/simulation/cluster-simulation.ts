@@ -8,7 +8,7 @@ import type { App, ScheduledJob } from '../catalogue/app.ts'
 import { BUILTIN_TYPES } from '../builtin-types.ts'
 import { editable, ObjectStore } from '../object-store.ts'
 import { resourceQuota } from '../objects/config.ts'
-import { controllerOf, type KubeObject, type Pod, type Workload } from '../objects/kinds.ts'
+import { controllerOf, type KubeObject, type Workload } from '../objects/kinds.ts'
 import type { Service } from '../objects/network.ts'
 import { isStored } from '../resource-type.ts'
 import { SeededRandom } from '../seeded-random.ts'
@@ -81,8 +81,9 @@ export class ClusterSimulation {
     const owner = controllerOf(changed)
     if (owner !== undefined && owner.kind !== 'Job') this.#mark(owner.kind, namespace, owner.name)
     if (changed.kind !== 'Pod') return
-    for (const service of this.#context.list<Service>('v1', 'Service')) {
-      if (selects(service, changed as Pod)) this.#mark('Service', namespace, service.metadata.name)
+    const here = this.#context.list<Service>('v1', 'Service', (service) => service.namespace === namespace)
+    for (const service of here) {
+      if (selects(service, object)) this.#mark('Service', namespace, service.metadata.name)
     }
   }
 

@@ -3,10 +3,10 @@ import type { Clock } from '../../../util/clock.ts'
 import type { ClusterPlan } from '../catalogue/clusters.ts'
 import type { App } from '../catalogue/app.ts'
 import { makeEvent, type EventDraft } from '../objects/event.ts'
-import type { KubeObject, Pod, Workload } from '../objects/kinds.ts'
-import { controllerOf } from '../objects/kinds.ts'
+import type { KubeObject, OwnerReference, Pod, Workload } from '../objects/kinds.ts'
 import { editable, type ObjectStore } from '../object-store.ts'
 import type { SeededRandom } from '../seeded-random.ts'
+import type { StoredObject } from '../stored-object.ts'
 import type { Scheduler } from './scheduler.ts'
 
 /** Events live for an hour, as `--event-ttl` has it. */
@@ -29,6 +29,8 @@ export class Context {
   readonly scheduler: Scheduler
   readonly #clock: Clock
   readonly #timers = new Set<() => void>()
+  /** What an event is about, why and what it says → its name. */
+  readonly #repeatable = new Map<string, { readonly namespace: string; readonly name: string }>()
   #stopped = false
 
   constructor({ cluster, apps, store, clock, random, scheduler }: ContextOptions) {
@@ -79,9 +81,12 @@ export class Context {
     return found === undefined ? undefined : (editable(found) as T)
   }
 
-  list<T extends KubeObject>(apiVersion: string, kind: string): T[] {
+  /** Those that `wanted` accepts; by default all. */
+  list<T extends KubeObject>(apiVersion: string, kind: string, wanted?: (object: StoredObject) => boolean): T[] {
     const type = this.store.typeOfKind(apiVersion, kind)
-    return type === undefined ? [] : this.store.list(type).map((object) => editable(object) as T)
+    if (type === undefined) return []
+    const found = wanted === undefined ? this.store.list(type) : this.store.list(type).filter(wanted)
+    return found.map((object) => editable(object) as T)
   }
 
   remove({ apiVersion, kind, metadata }: KubeObject): void {
@@ -89,16 +94,16 @@ export class Context {
     if (type !== undefined) this.store.delete(type, metadata.namespace, metadata.name)
   }
 
-  pods(): Pod[] {
-    return this.list<Pod>('v1', 'Pod')
+  pods(wanted?: (object: StoredObject) => boolean): Pod[] {
+    return this.list<Pod>('v1', 'Pod', wanted)
   }
 
   podsOf(owner: KubeObject): Pod[] {
-    return this.pods().filter((pod) => controllerOf(pod)?.uid === owner.metadata.uid)
+    return this.pods((pod) => isOwnedBy(pod, owner))
   }
 
   replicaSetsOf(owner: KubeObject): Workload[] {
-    return this.list<Workload>('apps/v1', 'ReplicaSet').filter((set) => controllerOf(set)?.uid === owner.metadata.uid)
+    return this.list<Workload>('apps/v1', 'ReplicaSet', (set) => isOwnedBy(set, owner))
   }
 
   app(namespace: string, name: string): App | undefined {
@@ -108,31 +113,38 @@ export class Context {
   /** Records an event of now; one that repeats counts up, as the recorder's correlator does. */
   event(draft: Omit<EventDraft, 'firstMs' | 'lastMs' | 'count'>): void {
     const nowMs = this.nowMs()
-    const same = this.list('v1', 'Event').find((event) => repeats(event, draft))
-    if (same === undefined) {
-      this.expire(this.put(makeEvent({ ...draft, firstMs: nowMs, lastMs: nowMs, count: 1 }, this.random)), EVENT_TTL_MS)
+    const key = `${draft.about.metadata.uid ?? ''} ${draft.reason} ${draft.message}`
+    const known = this.#repeatable.get(key)
+    const same = known === undefined ? undefined : this.get('v1', 'Event', known.namespace, known.name)
+    const count = Number(same?.['count'] ?? 0) + 1
+    const fresh = makeEvent({ ...draft, firstMs: nowMs, lastMs: nowMs, count }, this.random)
+    if (same !== undefined) {
+      this.put({ ...fresh, metadata: same.metadata, firstTimestamp: same['firstTimestamp'] })
       return
     }
-    const count = Number(same['count']) + 1
-    const fresh = makeEvent({ ...draft, firstMs: nowMs, lastMs: nowMs, count }, this.random)
-    this.put({ ...fresh, metadata: same.metadata, firstTimestamp: same['firstTimestamp'] })
+    const { namespace = '', name } = fresh.metadata
+    this.#repeatable.set(key, { namespace, name })
+    this.expire(this.put(fresh), EVENT_TTL_MS, key)
   }
 
   /** Removes an event when its time has come, unless it was repeated in between. */
-  expire(event: KubeObject, afterMs: number): void {
+  expire(event: KubeObject, afterMs: number, key = ''): void {
     this.after(afterMs, () => {
       const { namespace = '', name } = event.metadata
       const now = this.get('v1', 'Event', namespace, name)
       if (now === undefined) return
       const idleMs = this.nowMs() - Date.parse(String(now['lastTimestamp']))
-      if (idleMs >= EVENT_TTL_MS - 1_000) this.remove(now)
-      else this.expire(now, EVENT_TTL_MS - idleMs)
+      if (idleMs < EVENT_TTL_MS - 1_000) {
+        this.expire(now, EVENT_TTL_MS - idleMs, key)
+        return
+      }
+      this.#repeatable.delete(key)
+      this.remove(now)
     })
   }
 }
 
-function repeats(event: KubeObject, draft: Omit<EventDraft, 'firstMs' | 'lastMs' | 'count'>): boolean {
-  const about = event['involvedObject'] as { uid: string }
-  const same = about.uid === draft.about.metadata.uid
-  return same && event['reason'] === draft.reason && event['message'] === draft.message
+function isOwnedBy(object: StoredObject, owner: KubeObject): boolean {
+  const owners = object.metadata['ownerReferences'] as readonly OwnerReference[] | undefined
+  return owners?.some(({ uid, controller }) => controller === true && uid === owner.metadata.uid) === true
 }

@@ -1,7 +1,8 @@
 /** Brings pods to life, restarts what crashes, stops what must go: the kubelet, and the binding before it. */
 import type { App } from '../catalogue/app.ts'
 import { PRIORITIES } from '../objects/config.ts'
-import { isActive, type KubeObject, type Pod, type Workload } from '../objects/kinds.ts'
+import { isActive, type KubeObject, type Pod, type PodTemplate, type Workload } from '../objects/kinds.ts'
+import { templateHash } from '../objects/workload.ts'
 import { makePod } from '../objects/pod.ts'
 import { podStatus, type PodPlace, type PodState } from '../objects/pod-status.ts'
 import { rfc3339 } from '../timestamp.ts'
@@ -252,17 +253,19 @@ export function unschedulableMessage({ scheduler }: Context): string {
 
 /** What its controller adds to the labels of the template. */
 export function podLabels(owner: KubeObject, name: string): { labels?: Readonly<Record<string, string>> } {
-  if (owner.kind !== 'StatefulSet' && owner.kind !== 'DaemonSet') return {}
-  const revision = {
-    'controller-revision-hash': String(
-      (owner['status'] as { updateRevision?: string } | undefined)?.updateRevision ?? `${owner.metadata.name}-1`,
-    ),
+  if (owner.kind === 'DaemonSet') return { labels: { 'controller-revision-hash': templateHash(templateOf(owner)) } }
+  if (owner.kind !== 'StatefulSet') return {}
+  return {
+    labels: {
+      'apps.kubernetes.io/pod-index': name.slice(name.lastIndexOf('-') + 1),
+      'controller-revision-hash': `${owner.metadata.name}-${templateHash(templateOf(owner))}`,
+      'statefulset.kubernetes.io/pod-name': name,
+    },
   }
-  const ordinal = {
-    'apps.kubernetes.io/pod-index': name.slice(name.lastIndexOf('-') + 1),
-    'statefulset.kubernetes.io/pod-name': name,
-  }
-  return { labels: owner.kind === 'StatefulSet' ? { ...revision, ...ordinal } : revision }
+}
+
+function templateOf(owner: KubeObject): PodTemplate {
+  return (owner['spec'] as { template: PodTemplate }).template
 }
 
 export function claimsOf(

@@ -158,13 +158,16 @@ function conditionsOf(
     reason: enough ? 'MinimumReplicasAvailable' : 'MinimumReplicasUnavailable',
     message: `Deployment ${enough ? 'has' : 'does not have'} minimum availability.`,
   }
+  // Ten minutes without a step forward: `progressDeadlineSeconds`.
+  const late = !settled && context.nowMs() - Date.parse(String(lastUpdateTime)) > 600_000
+  const stuck = late || (!settled && before?.['reason'] === 'ProgressDeadlineExceeded')
   const progressing: Condition = {
     type: 'Progressing',
-    status: 'True',
+    status: stuck ? 'False' : 'True',
     lastUpdateTime,
     lastTransitionTime: time,
-    reason,
-    message: `ReplicaSet "${setName}" ${verb}.`,
+    reason: stuck ? 'ProgressDeadlineExceeded' : reason,
+    message: `ReplicaSet "${setName}" ${stuck ? 'has timed out progressing' : verb}.`,
   }
   return withCondition(withCondition(previous, available), progressing)
 }

@@ -2,15 +2,16 @@
 import type { App, Sickness } from '../catalogue/app.ts'
 import * as config from '../objects/config.ts'
 import * as custom from '../objects/custom.ts'
-import type { KubeObject, PodTemplate, Workload } from '../objects/kinds.ts'
+import type { Condition, KubeObject, Workload } from '../objects/kinds.ts'
 import * as network from '../objects/network.ts'
 import { makePod } from '../objects/pod.ts'
+import { rfc3339 } from '../timestamp.ts'
 import { boundVolume } from '../objects/storage.ts'
 import { appTemplate } from '../objects/template.ts'
-import { daemonSet, deployment, replicaSet, statefulSet } from '../objects/workload.ts'
+import { controllerRevision, daemonSet, deployment, replicaSet, statefulSet } from '../objects/workload.ts'
 import type { Context } from './context.ts'
 import { claimsOf, podLabels } from './kubelet.ts'
-import { seedSickPod, sickState } from './seed-sick.ts'
+import { onLostNode, seedLostPod, sickState } from './seed-sick.ts'
 import { CLUSTER_AGE_MS } from './seed-cluster.ts'
 
 const HOUR_MS = 3_600_000
@@ -46,69 +47,114 @@ export function tagBefore(tag: string, steps: number): string {
   const [, major = '0', minor = '0', patch = '0', rest = ''] = parts
   const earlier = Number(minor) - steps
   if (earlier < 0) return `${major}.${minor}.${Math.max(0, Number(patch) - steps)}${rest}`
-  return `${major}.${earlier}.${(Number(patch) + steps * 3) % 7}${rest}`
+  return `${major}.${earlier}.${(((Number(patch) + steps * 3) % 7) + 7) % 7}${rest}`
 }
 
 function seedDeployment(context: Context, app: App, tag: string, replicas: number, createdMs: number): void {
   const { random } = context
+  const sick = sicknessesOf(app, context)
+  const blocking = sick.filter(({ kind }) => BLOCKING.has(kind))
+  const wanted = blocking.some(({ kind }) => kind === 'imagePull') ? `${tagBefore(tag, -1)}-rc.3` : tag
   const revisions = app.image.startsWith('registry.aurora.example/') ? random.int(3, 6) : random.int(1, 3)
-  const rolledMs = context.nowMs() - random.int(2, 14 * 24) * HOUR_MS
+  const rolledMs = context.nowMs() - (blocking.length > 0 ? random.int(2, 9) : random.int(2, 14 * 24)) * HOUR_MS
   const first = random.int(1, 9)
-  const made = context.put(deployment(app, tag, replicas, createdMs, first + revisions)) as Workload
-  const templates: PodTemplate[] = []
-  for (let back = revisions; back >= 0; back--)
-    templates.push(appTemplate(app, back === 0 ? tag : tagBefore(tag, back)))
-  let current: Workload | undefined
-  const known = new Set<string>()
-  for (const [index, template] of templates.entries()) {
-    const back = revisions - index
-    const atMs = Math.max(createdMs, rolledMs - back * random.int(2, 12) * DAY_MS)
-    const set = replicaSet(made, template, back === 0 ? replicas : 0, atMs, first + index)
-    if (known.has(set.metadata.name)) continue
-    known.add(set.metadata.name)
-    current = context.put(set) as Workload
+  const made = context.put(deployment(app, wanted, replicas, createdMs, first + revisions)) as Workload
+  const older = Array.from({ length: revisions }, (_, index) => tagBefore(tag, revisions - index))
+  const tags = [...new Set(older)].filter((past) => past !== wanted)
+  const stepMs = random.int(2, 12) * DAY_MS
+  const sets = [...tags, wanted].map((each, index, { length }) => {
+    const back = length - 1 - index
+    const size = blocking.length === 0 ? [replicas][back] : [1, replicas][back]
+    const atMs = Math.max(createdMs, rolledMs - back * stepMs - back * random.int(0, 1) * HOUR_MS)
+    const revision = first + revisions - back
+    return context.put(replicaSet(made, appTemplate(app, each), size ?? 0, atMs, revision)) as Workload
+  })
+  const [current, before] = sets.toReversed()
+  const plan = { sinceMs: rolledMs, lost: sick.filter(isLost) }
+  if (current === undefined) return
+  context.put({ ...made, status: { conditions: rolledOut(current, blocking.length > 0, createdMs, rolledMs) } })
+  if (blocking.length === 0 || before === undefined) {
+    seedPods(context, app, current, { ...plan, count: replicas, sick: sick.filter((sickness) => !isLost(sickness)) })
+  } else {
+    seedPods(context, app, current, { ...plan, count: 1, sick: blocking })
+    seedPods(context, app, before, { ...plan, count: replicas, sick: [], sinceMs: rolledMs - 2 * DAY_MS, lost: [] })
   }
-  if (current !== undefined) seedPods(context, app, current, replicas, rolledMs)
+}
+
+/** The conditions that the last roll-out left behind; the controller goes on from them. */
+function rolledOut({ metadata: { name } }: Workload, stuck: boolean, createdMs: number, rolledMs: number): Condition[] {
+  const since = rfc3339(createdMs + 40_000)
+  const done = rfc3339(rolledMs + (stuck ? 0 : 90_000))
+  return [
+    {
+      type: 'Available',
+      status: 'True',
+      lastUpdateTime: since,
+      lastTransitionTime: since,
+      reason: 'MinimumReplicasAvailable',
+      message: 'Deployment has minimum availability.',
+    },
+    {
+      type: 'Progressing',
+      status: 'True',
+      lastUpdateTime: done,
+      lastTransitionTime: since,
+      reason: stuck ? 'ReplicaSetUpdated' : 'NewReplicaSetAvailable',
+      message: `ReplicaSet "${name}" ${stuck ? 'is progressing' : 'has successfully progressed'}.`,
+    },
+  ]
 }
 
 function seedStateful(context: Context, app: App, tag: string, replicas: number, createdMs: number): void {
   const { random, cluster } = context
   const set = context.put(statefulSet(app, tag, replicas, createdMs, cluster.storageClass.name)) as Workload
-  seedPods(context, app, set, replicas, context.nowMs() - random.int(1, 40) * DAY_MS)
+  context.put(controllerRevision(set, podLabels(set, `${app.name}-0`).labels, createdMs))
+  const sinceMs = context.nowMs() - random.int(1, 40) * DAY_MS
+  seedPods(context, app, set, { count: replicas, sinceMs, sick: sicknessesOf(app, context), lost: [] })
 }
 
 function seedDaemons(context: Context, app: App, tag: string, createdMs: number): void {
   const set = context.put(daemonSet(app, tag, createdMs)) as Workload
+  context.put(controllerRevision(set, podLabels(set, app.name).labels, createdMs))
   const nodes = context.scheduler.nodes.map(({ name }) => name)
-  seedPods(context, app, set, nodes.length, context.nowMs() - context.random.int(3, 30) * DAY_MS, nodes)
+  const sinceMs = context.nowMs() - context.random.int(3, 30) * DAY_MS
+  seedPods(context, app, set, { count: nodes.length, sinceMs, nodes, sick: sicknessesOf(app, context), lost: [] })
 }
 
 /** Pods of one owner, made since `sinceMs`; those that the catalogue calls sick come first. */
-function seedPods(
-  context: Context,
-  app: App,
-  owner: Workload,
-  count: number,
-  sinceMs: number,
-  nodes?: readonly string[],
-): void {
+function seedPods(context: Context, app: App, owner: Workload, plan: PodPlan): void {
   const { random } = context
-  const sick = sicknessesOf(app, context)
-  for (let index = 0; index < count; index++) {
-    const sickness = sick[index]
+  const age = context.nowMs() - plan.sinceMs
+  for (let index = 0; index < plan.count; index++) {
     const name =
       owner.kind === 'StatefulSet' ? `${owner.metadata.name}-${index}` : `${owner.metadata.name}-${random.suffix()}`
-    const age = context.nowMs() - sinceMs
-    const createdMs = sinceMs + (random.chance(0.7) ? random.int(0, 120_000) : random.int(0, Math.floor(age * 0.9)))
-    if (sickness !== undefined && seedSickPod(context, app, owner, name, sickness)) continue
+    const delayMs = random.chance(0.7) ? random.int(0, 120_000) : random.int(0, Math.floor(age * 0.9))
+    const node = plan.nodes?.[index]
     seedPod(
       context,
       app,
       owner,
-      { name, createdMs, ...(nodes?.[index] === undefined ? {} : { node: nodes[index] }) },
-      sickness,
+      { name, createdMs: plan.sinceMs + delayMs, ...(node === undefined ? {} : { node }) },
+      plan.sick[index],
     )
   }
+  for (const sickness of plan.lost) seedLostPod(context, app, owner, sickness)
+}
+
+interface PodPlan {
+  readonly count: number
+  readonly sinceMs: number
+  /** One pod on each of these. */
+  readonly nodes?: readonly string[]
+  readonly sick: readonly Sickness[]
+  readonly lost: readonly Sickness[]
+}
+
+/** Failures that hold a roll-out up: one pod of the new revision fails, the others are still those of the one before. */
+const BLOCKING: ReadonlySet<Sickness['kind']> = new Set(['imagePull', 'initCrashLoop', 'configError'])
+
+function isLost({ kind }: Sickness): boolean {
+  return kind === 'evicted' || kind === 'stuckTerminating'
 }
 
 /** What fails in this cluster, one entry for each pod. */
@@ -143,7 +189,7 @@ export function seedPod(
       template,
       createdMs,
       place,
-      state: sickState(context, app, sickness, createdMs, place),
+      state: sickState(context, app, sickness, createdMs, place, template.spec.containers[0]?.image ?? ''),
       priority: config.PRIORITIES[app.priority ?? ''] ?? 0,
       ...podLabels(owner, name),
       ...claimsOf(owner, app, name),
@@ -155,7 +201,8 @@ export function seedPod(
     if (owner.kind === 'StatefulSet' && app.volume !== undefined)
       seedVolume(context, app, `data-${name}`, place.nodeName, createdMs)
   }
-  return context.put(pod)
+  const lost = scheduler.nodes.some(({ dead, name: host }) => dead && host === place?.nodeName)
+  return context.put(lost ? onLostNode(pod) : pod)
 }
 
 function seedVolume(context: Context, app: App, claimName: string, nodeName: string, createdMs: number): void {

@@ -2,7 +2,7 @@
 import type { App, Sickness } from '../catalogue/app.ts'
 import { PRIORITIES } from '../objects/config.ts'
 import { makeEvent, type EventDraft } from '../objects/event.ts'
-import type { KubeObject, Pod, Workload } from '../objects/kinds.ts'
+import type { ContainerStatus, KubeObject, Pod, Workload } from '../objects/kinds.ts'
 import { makePod } from '../objects/pod.ts'
 import type { PodPlace, PodState } from '../objects/pod-status.ts'
 import type { Context } from './context.ts'
@@ -18,6 +18,7 @@ export function sickState(
   sickness: Sickness | undefined,
   createdMs: number,
   place: PodPlace | undefined,
+  image: string,
 ): PodState {
   const { random } = context
   const nowMs = context.nowMs()
@@ -26,7 +27,7 @@ export function sickState(
   const recentMs = nowMs - random.int(2, 50) * MINUTE_MS
   const backoff = `back-off 5m0s restarting failed container=${app.name}`
   const dead = context.scheduler.nodes.some(({ name, dead: gone }) => gone && name === place.nodeName)
-  if (dead) return { ...running, ready: false }
+  if (dead) return running
   const illness = sickness?.kind
   switch (illness) {
     case undefined:
@@ -59,7 +60,11 @@ export function sickState(
         backoff: `back-off 5m0s restarting failed container=${app.init?.name ?? 'init'}`,
       }
     case 'imagePull':
-      return { kind: 'imagePull', message: `Back-off pulling image "${app.image}:${app.tag}"` }
+      return {
+        kind: 'imagePull',
+        message: `Back-off pulling image "${image}": ErrImagePull: not found`,
+        inInit: app.init !== undefined,
+      }
     case 'configError':
       return {
         kind: 'creating',
@@ -86,12 +91,13 @@ function maybeRestarted(context: Context, running: Extract<PodState, { kind: 'ru
   return { ...running, startedMs: last.endedMs + 1_000, restarts: random.int(1, 2), last }
 }
 
-/** Adds a pod beside those its owner counts. False: the sick pod is one of its owner's own. */
-export function seedSickPod(context: Context, app: App, owner: Workload, name: string, sickness: Sickness): boolean {
-  if (sickness.kind !== 'evicted' && sickness.kind !== 'stuckTerminating') return false
+/** Adds a pod that its owner does not count any more: evicted, or stuck on its way out. */
+export function seedLostPod(context: Context, app: App, owner: Workload, sickness: Sickness): void {
   const { random, scheduler } = context
   const nowMs = context.nowMs()
   const node = sickness.kind === 'stuckTerminating' ? scheduler.nodes.find(({ dead }) => dead)?.name : undefined
+  const generateName = `${owner.metadata.name}-`
+  const name = `${generateName}${random.suffix()}`
   const place = scheduler.place(name, owner.spec.template.spec, node)
   const deletedMs = nowMs - 3 * HOUR_MS + 5 * MINUTE_MS
   const state: PodState =
@@ -104,12 +110,18 @@ export function seedSickPod(context: Context, app: App, owner: Workload, name: s
   const createdMs = nowMs - random.int(30, 40) * HOUR_MS
   const { template } = owner.spec
   const priority = PRIORITIES[app.priority ?? ''] ?? 0
-  const generateName = `${owner.metadata.name}-`
-  const names = { name: `${generateName}${random.suffix()}`, generateName, namespace: app.namespace }
+  const names = { name, generateName, namespace: app.namespace }
   const pod = makePod({ ...names, owner, template, createdMs, place, state, priority }, random)
   if (place !== undefined) scheduler.rename(name, pod.metadata.uid ?? '', place.nodeName)
-  context.put(pod)
-  return false
+  context.put(sickness.kind === 'stuckTerminating' ? onLostNode(pod) : pod)
+}
+
+/** The node controller says that a pod is not ready any more; what its kubelet last said stands as it was. */
+export function onLostNode(pod: Pod): Pod {
+  const conditions = (pod.status.conditions ?? []).map((condition) =>
+    condition.type === 'Ready' ? { ...condition, status: 'False', reason: 'NodeNotReady' } : condition,
+  )
+  return { ...pod, status: { ...pod.status, conditions } }
 }
 
 /** The events of the last hour that a pod's state explains. */
@@ -146,74 +158,84 @@ function seedEvent(context: Context, about: KubeObject, draft: Draft): void {
 
 function draftsOf(context: Context, pod: Pod): Draft[] {
   const { random } = context
-  const main = pod.status.containerStatuses?.[0]
-  const init = (pod.status['initContainerStatuses'] as typeof pod.status.containerStatuses | undefined) ?? []
-  const failing = init.find(({ state }) => state['waiting']?.['reason'] === 'CrashLoopBackOff') ?? main
-  const container = failing?.name ?? pod.spec.containers[0]?.name ?? ''
-  const image = pod.spec.containers[0]?.image ?? ''
-  const kubelet = (type: Draft['type'], reason: string, message: string, count = 1): Draft => ({
-    type,
-    reason,
-    message,
-    count,
-    component: 'kubelet',
-    fieldPath: `spec.${init.includes(failing as never) ? 'initContainers' : 'containers'}{${container}}`,
-  })
-  if (pod.status.reason === 'Evicted') return [kubelet('Warning', 'Evicted', String(pod.status['message']))]
-  const reason = failing?.state['waiting']?.['reason'] ?? initImageReason(init)
-  switch (reason) {
-    case 'CrashLoopBackOff':
-      return [
-        kubelet('Warning', 'BackOff', backOffEvent(pod, container), Math.max(12, failing?.restartCount ?? 12) * 3),
-        kubelet(
-          'Normal',
-          'Pulled',
-          `Container image "${image}" already present on machine`,
-          failing?.restartCount ?? 1,
-        ),
-      ]
-    case 'ImagePullBackOff':
-      return [
-        kubelet(
-          'Warning',
-          'Failed',
-          `Failed to pull image "${image}": rpc error: code = NotFound desc = failed to pull and unpack image "${image}": not found`,
-          9,
-        ),
-        kubelet('Warning', 'BackOff', `Back-off pulling image "${image}"`, 141),
-      ]
-    case 'CreateContainerConfigError':
-      return [kubelet('Warning', 'Failed', `Error: ${String(failing?.state['waiting']?.['message'])}`, 310)]
-    default:
-      break
-  }
+  if (pod.status.reason === 'Evicted') return [{ ...kubelet('Evicted', String(pod.status['message'])), count: 1 }]
   if (pod.spec.nodeName === undefined) {
+    const message = unschedulableMessage(context)
     return [
       {
         type: 'Warning',
         reason: 'FailedScheduling',
-        message: unschedulableMessage(context),
+        message,
         component: 'default-scheduler',
         count: random.int(20, 300),
       },
     ]
   }
+  const held = heldContainer(pod)
+  if (held !== undefined) return draftsOfHeld(pod, held)
+  const main = pod.status.containerStatuses?.[0]
+  const fieldPath = `spec.containers{${main?.name ?? ''}}`
   if (main?.lastState['terminated']?.['reason'] === 'OOMKilled') {
-    return [kubelet('Warning', 'BackOff', backOffEvent(pod, container), random.int(3, 20))]
+    return [{ ...kubelet('BackOff', backOffEvent(pod, main.name)), fieldPath, count: random.int(3, 20) }]
   }
   if (main?.ready === false && main.state['running'] !== undefined && pod.metadata.deletionTimestamp === undefined) {
-    return [
-      kubelet(
-        'Warning',
-        'Unhealthy',
-        'Readiness probe failed: HTTP probe failed with statuscode: 503',
-        random.int(40, 900),
-      ),
-    ]
+    const message = 'Readiness probe failed: HTTP probe failed with statuscode: 503'
+    return [{ ...kubelet('Unhealthy', message), fieldPath, count: random.int(40, 900) }]
   }
   return []
 }
 
-function initImageReason(init: readonly { state: Readonly<Record<string, Record<string, unknown>>> }[]): unknown {
-  return init.map(({ state }) => state['waiting']?.['reason']).find((reason) => reason === 'ImagePullBackOff')
+function kubelet(reason: string, message: string, type: Draft['type'] = 'Warning'): Omit<Draft, 'count'> {
+  return { type, reason, message, component: 'kubelet' }
+}
+
+interface Held {
+  readonly status: ContainerStatus
+  readonly reason: string
+  readonly fieldPath: string
+  readonly image: string
+}
+
+/** The first container that waits for something that does not come. */
+function heldContainer({ spec, status }: Pod): Held | undefined {
+  const init = (status['initContainerStatuses'] ?? []) as readonly ContainerStatus[]
+  const main = status.containerStatuses ?? []
+  for (const [list, field] of [
+    [init, 'initContainers'],
+    [main, 'containers'],
+  ] as const) {
+    for (const candidate of list) {
+      const reason = candidate.state['waiting']?.['reason']
+      if (typeof reason !== 'string' || reason === 'PodInitializing') continue
+      const container = spec[field]?.find(({ name }) => name === candidate.name)
+      return { status: candidate, reason, fieldPath: `spec.${field}{${candidate.name}}`, image: container?.image ?? '' }
+    }
+  }
+  return undefined
+}
+
+function draftsOfHeld(pod: Pod, { status, reason, fieldPath, image }: Held): Draft[] {
+  const { name, restartCount } = status
+  switch (reason) {
+    case 'CrashLoopBackOff': {
+      const pulled = `Container image "${image}" already present on machine`
+      return [
+        { ...kubelet('BackOff', backOffEvent(pod, name)), fieldPath, count: Math.max(12, restartCount) * 3 },
+        { ...kubelet('Pulled', pulled, 'Normal'), fieldPath, count: Math.max(1, restartCount) },
+      ]
+    }
+    case 'ImagePullBackOff': {
+      const failed = `Failed to pull image "${image}": rpc error: code = NotFound desc = failed to pull and unpack image "${image}": not found`
+      return [
+        { ...kubelet('Failed', failed), fieldPath, count: 9 },
+        { ...kubelet('BackOff', `Back-off pulling image "${image}"`), fieldPath, count: 141 },
+      ]
+    }
+    case 'CreateContainerConfigError': {
+      const message = String(status.state['waiting']?.['message'])
+      return [{ ...kubelet('Failed', `Error: ${message}`), fieldPath, count: 310 }]
+    }
+    default:
+      return []
+  }
 }

@@ -2,6 +2,7 @@
 import type { JsonObject } from '../../../kube/columns/column.ts'
 import { isActive, isReady, type KubeObject, type Pod, type PodTemplate, type Workload } from '../objects/kinds.ts'
 import { endpoints, endpointSlice, type Service } from '../objects/network.ts'
+import type { StoredObject } from '../stored-object.ts'
 import type { Context } from './context.ts'
 import type { PodActions } from './replicas.ts'
 
@@ -61,22 +62,23 @@ export function syncDaemonSet(context: Context, set: DaemonSet, actions: PodActi
   context.put({ ...set, status })
 }
 
-export function selects(service: Service, pod: Pod): boolean {
+/** Whether a Service's selector picks a pod. */
+export function selects(service: Service, pod: StoredObject): boolean {
   const { selector } = service.spec
-  if (selector === undefined || service.metadata.namespace !== pod.metadata.namespace) return false
+  if (selector === undefined || service.metadata.namespace !== pod.namespace) return false
   return Object.entries(selector).every(([key, value]) => pod.metadata.labels?.[key] === value)
 }
 
 export function syncService(context: Context, service: Service): void {
   if (service.spec.selector === undefined) return
-  const pods = context.pods().filter((pod) => selects(service, pod) && !isFinished(pod))
+  const pods = context.pods((pod) => selects(service, pod)).filter((pod) => !isFinished(pod))
   const namespace = service.metadata.namespace ?? ''
-  const previous = context
-    .list('discovery.k8s.io/v1', 'EndpointSlice')
-    .find(
-      ({ metadata }) =>
-        metadata.namespace === namespace && metadata.labels?.['kubernetes.io/service-name'] === service.metadata.name,
-    )
+  const [previous] = context.list(
+    'discovery.k8s.io/v1',
+    'EndpointSlice',
+    (slice) =>
+      slice.namespace === namespace && slice.metadata.labels?.['kubernetes.io/service-name'] === service.metadata.name,
+  )
   const zoneOf = (node: string): string => context.scheduler.zoneOf(node)
   context.put(endpointSlice(service, pods, zoneOf, previous, context.random))
   context.put(endpoints(service, pods))
