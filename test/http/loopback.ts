@@ -1,7 +1,8 @@
 /** Serves one handler on a loopback port, and asks it as a client that neither decodes nor follows anything. */
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
 import http from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { AddressInfo, Socket } from 'node:net'
+import { connect } from 'node:net'
 import { gunzipSync } from 'node:zlib'
 import type { ApiHandler, UserInfo } from '../../src/http/api-request.ts'
 import { sendStatus, statusOf } from '../../src/http/status-response.ts'
@@ -109,6 +110,31 @@ export class Loopback {
   /** Resolves with the head; events are collected as they come. */
   async watch(path: string, options: AskOptions = {}): Promise<OpenWatch> {
     return collect(await this.#send(path, options))
+  }
+
+  /** A client that asks and then reads nothing. */
+  async stalledWatch(path: string): Promise<{ readonly isClosed: boolean; readonly closed: Promise<void> }> {
+    const { port } = this.#server.address() as AddressInfo
+    const accepted = new Promise<Socket>((resolve) => this.#server.once('connection', resolve))
+    const socket = connect({ port, host: '127.0.0.1' })
+    socket.pause()
+    socket.on('error', () => undefined)
+    socket.write(`GET ${path} HTTP/1.1\r\nHost: loopback\r\n\r\n`)
+    const server = await accepted
+    let isClosed = false
+    const closed = new Promise<void>((resolve) => {
+      server.once('close', () => {
+        isClosed = true
+        socket.destroy()
+        resolve()
+      })
+    })
+    return {
+      closed,
+      get isClosed() {
+        return isClosed
+      },
+    }
   }
 
   #send(path: string, { method = 'GET', headers = {}, body }: AskOptions): Promise<IncomingMessage> {

@@ -1,5 +1,6 @@
 /** A cache fed as reflectors feed it, and a proxy or search/cache over it. */
 import { readFileSync } from 'node:fs'
+import type { CacheOptions } from '../../src/cache/cache.ts'
 import { Cache } from '../../src/cache/cache.ts'
 import type { ShardWriter } from '../../src/cache/writer.ts'
 import { createColumnSource } from '../../src/http/column-source.ts'
@@ -69,10 +70,14 @@ function encode({ metadata, ...rest }: TestObject, version: string | number): Bu
 
 export class TestFleet {
   readonly clock = new FakeClock()
-  readonly cache = new Cache({ clock: this.clock })
+  readonly cache: Cache
   readonly columns = createColumnSource([])
   readonly clusters: ClusterName[] = []
   readonly knownResources: KnownResource[] = []
+
+  constructor(options: Partial<CacheOptions> = {}) {
+    this.cache = new Cache({ clock: this.clock, ...options })
+  }
 
   /** The handlers' ports. */
   readonly known: KnownResources = {

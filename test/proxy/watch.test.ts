@@ -294,3 +294,24 @@ test('a version too old, of a departed cluster, or of a replaced one ends with E
     assert.equal(old.events.at(-1)?.object.code, 410)
   })
 })
+
+test('B3: a watcher that takes nothing is cut when it falls behind, and holds up nobody', async () => {
+  const fleet = new TestFleet({ windowBytes: 4 * 1024 * 1024 }).register(PODS, 'Pod', true)
+  const shard = fleet.shard('member1', PODS).list([], 1)
+  await withApi(fleet, new MemberWorld(fleet.clock), async (api) => {
+    const path = `${P}/api/v1/pods?watch=true&resourceVersion=${token({ member1: '1' })}`
+    const slow = await api.stalledWatch(path)
+    const healthy = await api.watch(path)
+    const padding = 'x'.repeat(64 * 1024)
+    let version = 1
+    for (let round = 0; round < 60 && !slow.isClosed; round++) {
+      for (let i = 0; i < 8; i++) shard.put(pod('a', `p${i}`, { spec: { padding } }), ++version)
+      await settle(5)
+      await fleet.clock.advance(1_000)
+      await healthy.until(version - 1)
+    }
+    assert.equal(healthy.events.length, version - 1, 'the healthy one misses nothing')
+    await slow.closed
+    healthy.close()
+  })
+})

@@ -2,6 +2,7 @@
 import type { OutgoingHttpHeaders, ServerResponse } from 'node:http'
 import { drained } from '../../http/body-writer.ts'
 import type { Status } from '../../kube/status-error.ts'
+import type { Clock } from '../../util/clock.ts'
 
 export type EventType = 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK' | 'ERROR'
 
@@ -16,8 +17,14 @@ const SUFFIX = Buffer.from('}\n')
 /** Larger batches are written in parts, so that a reader that starts late does not hold a copy of everything. */
 const WRITE_BYTES = 256 * 1024
 
+/** A client that has not taken what was written to it after so long is not worth the memory it holds. */
+const GRACE_MS = 5_000
+
 export class EventStream {
   readonly #response: ServerResponse
+  /** `flush` waits for the client. */
+  #waiting = false
+  #cancelCut: (() => void) | undefined
   #pending: Uint8Array[] = []
   #bytes = 0
 
@@ -49,7 +56,23 @@ export class EventStream {
     const lines = Buffer.concat(this.#pending)
     this.#pending = []
     this.#bytes = 0
-    if (!this.#response.write(lines)) await drained(this.#response, this.#response)
+    if (this.#response.write(lines)) return
+    this.#waiting = true
+    try {
+      await drained(this.#response, this.#response)
+    } finally {
+      this.#waiting = false
+      this.#cancelCut?.()
+      this.#cancelCut = undefined
+    }
+  }
+
+  /** The watch is over: a client that does not take what it was sent is cut off instead of waited for. */
+  giveUp(clock: Clock): void {
+    if (!this.#waiting || this.#cancelCut !== undefined) return
+    this.#cancelCut = clock.setTimeout(() => {
+      this.#response.destroy()
+    }, GRACE_MS)
   }
 
   end(): void {

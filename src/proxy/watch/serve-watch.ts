@@ -58,7 +58,11 @@ export async function serveWatch({ request, response }: Exchange, watch: WatchRe
   const lifetime = watchSignal(list.timeoutSeconds, clock, random, request.signal)
   try {
     const stream = new EventStream(response, watch.headers)
-    await pump(watch, stream, renderer, from, lifetime.signal)
+    const giveUp = (): void => {
+      stream.giveUp(clock)
+    }
+    lifetime.signal.addEventListener('abort', giveUp, { once: true })
+    await pump(watch, stream, renderer, from, { signal: lifetime.signal, onExpired: giveUp })
     stream.end()
   } catch (error) {
     if (!(error instanceof ClientGoneError)) throw error
@@ -88,12 +92,12 @@ async function pump(
   stream: EventStream,
   renderer: EventRenderer,
   from: VersionMap | undefined,
-  signal: AbortSignal,
+  lifetime: Pick<WatchOptions, 'signal' | 'onExpired'>,
 ): Promise<void> {
   const { namespace, name } = selection
   const delivery = new Delivery(stream, renderer, list, matcherOf(selection))
   const batches = reader.watch({
-    signal,
+    ...lifetime,
     ...(from === undefined ? {} : { from }),
     ...(clusters === undefined ? {} : { clusters }),
     ...(namespace === undefined ? {} : { namespace }),
