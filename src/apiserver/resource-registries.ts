@@ -205,7 +205,7 @@ class RegistryExchange implements Exchange {
     const nowMs = this.#options.clock.nowMs()
     const bytes = render(registry, { representation, columns: this.#columns, includeObject, nowMs })
     const headers: OutgoingHttpHeaders = { 'content-type': `application/${representation.format}` }
-    if (warnings.length > 0) headers['warning'] = warnings.map((text) => `299 - ${JSON.stringify(text)}`)
+    if (warnings.length > 0) headers.warning = warnings.map((text) => `299 - ${JSON.stringify(text)}`).join(', ')
     await sendBytes(this, { status, headers }, bytes)
   }
 
