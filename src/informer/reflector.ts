@@ -117,6 +117,7 @@ class Reflector {
   /** After a broken connection the member may be another one (restored, rebuilt): a watch from its future would just wait. */
   async #verify(signal: AbortSignal): Promise<void> {
     const current = await this.#source.currentVersion(signal)
+    this.#backoff.reset() // the member answers: what it had made us wait for is over
     if ((compareResourceVersions(current, this.#version) ?? 0) >= 0) return
     throw new ReflectorError(
       'regressed',
@@ -148,7 +149,8 @@ class Reflector {
 
   #apply(event: WatchBatchEvent): void {
     if (event.type === 'BOOKMARK') {
-      this.#version = event.resourceVersion as ResourceVersion
+      const version = event.resourceVersion as ResourceVersion
+      if ((compareResourceVersions(version, this.#version) ?? 0) >= 0) this.#version = version
       this.#store.bookmark(this.#version)
       return
     }

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { pod, startHarness } from './harness.ts'
+import { faultCode } from '../../src/informer/reflector-error.ts'
 
 const many = (count: number, from = 0) =>
   Array.from({ length: count }, (_, index) => pod(`web-${String(index + from).padStart(5, '0')}`))
@@ -317,6 +318,19 @@ test('C4: a member that comes back without its history is listed anew, not waite
   assert.deepEqual(h.store.names(), ['default/new'])
   assert.equal(h.store.events.filter((event) => event.startsWith('DELETED')).length, 3)
   assert.ok(h.codes().includes('regressed'), h.codes().join(' '))
+})
+
+test('C4: after a long outage, a lost history is listed anew at once', async () => {
+  await using h = await startHarness({ member: { objects: many(3), startVersion: 5_000 } })
+  h.run()
+  await h.synced()
+  await h.member.stop()
+  await h.elapse(120_000)
+  await h.member.restartEmpty(1)
+  h.member.put(pod('new'))
+  await h.elapseUntil(() => h.store.objects.has('default/new'))
+  const regressed = h.errors.find(({ error }) => faultCode(error) === 'regressed')
+  assert.ok(regressed !== undefined && regressed.waitMs <= 2_000, `waited ${regressed?.waitMs} ms before the list`)
 })
 
 test('a watch that ends at once without any event is a failure, and is not repeated in a loop', async () => {
