@@ -114,6 +114,8 @@ export interface ResourceReader {
   shards(): readonly ShardState[]
   /** Versions of all synced shards. */
   versions(): VersionMap
+  /** False where a watch from these versions would be told EXPIRED: a list pinned to them is of no use any more. */
+  covers(versions: VersionMap): boolean
   get(cluster: ClusterName, namespace: string, name: string): CachedObject | undefined
   snapshot(filter: SnapshotFilter): Snapshot
   /**

@@ -7,6 +7,8 @@ import type { Clock } from '../util/clock.ts'
 import { KeyBuffer } from './key-buffer.ts'
 import type { CachedObject, CacheEvent, CacheListener, ResourceReader, ShardState } from './reader.ts'
 import type { Snapshot, SnapshotFilter, WatchItem, WatchOptions } from './reader.ts'
+import { standingOf } from './resume.ts'
+import { sizeOf } from './record.ts'
 import { Shard, type ShardChange, type ShardSink } from './shard.ts'
 import { FleetSnapshot, selectObjects, type ShardSelection } from './snapshot.ts'
 import { VersionVector } from './version-vector.ts'
@@ -86,6 +88,15 @@ export class Resource implements ResourceReader, ShardSink, WatchSource {
 
   versions(): VersionMap {
     return this.#vector
+  }
+
+  covers(versions: VersionMap): boolean {
+    const standing = standingOf(
+      versions,
+      () => true,
+      (cluster) => this.#shards.get(cluster),
+    )
+    return standing.state !== 'expired'
   }
 
   get(cluster: ClusterName, namespace: string, name: string): CachedObject | undefined {
@@ -179,8 +190,8 @@ export class Resource implements ResourceReader, ShardSink, WatchSource {
     const versions = this.#vector
     const event: CacheEvent = { type, object, previous, versions }
     const item: WatchItem = { type: 'EVENT', event, versions }
-    const previousBytes = previous === undefined || previous === object ? 0 : previous.bytes.length
-    const bytes = object.bytes.length + previousBytes + ENTRY_BYTES + VERSION_BYTES * versions.size
+    const previousBytes = previous === undefined || previous === object ? 0 : sizeOf(previous)
+    const bytes = sizeOf(object) + previousBytes + ENTRY_BYTES + VERSION_BYTES * versions.size
     const atMs = this.clock.monotonicMs()
     const position = this.window.end
     this.window.push({ kind: 'change', shard, event, item, versions, position, before, after, bytes, atMs })

@@ -55,19 +55,25 @@ export function decodePageToken(text: string, source: PinSource): PageStart {
   const pinned = token === undefined ? undefined : decodeVersionMap(token.rv)
   if (token === undefined || pinned === undefined) throw badRequest('continue key is not valid: it was not made here')
   const cluster = token.cluster as ClusterName
-  const reason = brokenPin(pinned, cluster, source)
-  if (reason !== undefined) throw expired(reason, tokenBehind(source, cluster))
-  const start = { version: token.rv, clusters: new Set(pinned.keys()) }
-  if (cluster === '') return { ...start, after: undefined }
-  if (token.continue === '') return { ...start, after: { cluster, key: BEGINNING } }
-  if (!token.continue.startsWith(AFTER)) {
-    const again = encodePageToken(encodeVersionMap(source.versions()), { cluster, key: BEGINNING })
-    throw expired(
-      'the continue token has a position of another server; the one in this answer starts its cluster over',
-      again,
-    )
+  const broken = brokenPin(pinned, cluster, source)
+  if (broken !== undefined) throw expired(broken, tokenBehind(source, cluster))
+  const position = positionOf(token.continue, cluster)
+  if (position === 'foreign') {
+    const again = tokenBehind(source, cluster)
+    throw expired('the continue token has a position of another server; the one in this answer starts over', again)
   }
-  return { ...start, after: { cluster, key: token.continue.slice(AFTER.length) as ObjectKey } }
+  if (source.covers?.(pinned) === false) {
+    const now = encodeVersionMap(source.versions())
+    const further = encodePageToken(now, position ?? { cluster, key: BEGINNING })
+    throw expired('the continue token is too old: what changed since its first page is not known any more', further)
+  }
+  return { version: token.rv, clusters: new Set(pinned.keys()), after: position }
+}
+
+function positionOf(text: string, cluster: ClusterName): PagePosition | undefined | 'foreign' {
+  if (cluster === '') return undefined
+  if (text === '') return { cluster, key: BEGINNING }
+  return text.startsWith(AFTER) ? { cluster, key: text.slice(AFTER.length) as ObjectKey } : 'foreign'
 }
 
 /** Why the list can not be continued; undefined where it can. */
@@ -81,9 +87,6 @@ function brokenPin(pinned: VersionMap, cluster: ClusterName, source: PinSource):
     if (!shard.synced || shard.version === undefined) throw loading(name)
     const order = compareResourceVersions(shard.version, version)
     if (order !== undefined && order < 0) return `cluster ${name} of the continue token has been replaced`
-  }
-  if (source.covers?.(pinned) === false) {
-    return 'the continue token is too old: what changed since its first page is not known any more'
   }
   return undefined
 }

@@ -36,7 +36,6 @@ export function scriptedClient(reply: (request: MemberRequest) => Reply | Promis
       return {
         status,
         headers: { 'content-type': 'application/json', ...headers },
-        // eslint-disable-next-line @typescript-eslint/require-await
         body: (async function* () {
           yield bytes
         })(),
