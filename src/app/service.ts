@@ -13,6 +13,7 @@ import { Cache } from '../cache/cache.ts'
 import { Controller } from '../controller/controller.ts'
 import { DiscoveryTracker } from '../controller/discovery-tracker.ts'
 import { httpReflectorRunner } from '../controller/http-reflector-runner.ts'
+import { ReflectorMetrics } from '../controller/reflector-metrics.ts'
 import { Fleet } from '../fleet/fleet.ts'
 import { createColumnSource, type ColumnSource } from '../http/column-source.ts'
 import { createProxyHandler } from '../proxy/framework.ts'
@@ -102,7 +103,7 @@ export async function createService(options: ServiceOptions): Promise<Service> {
     fleet: config.staleClusters === 'drop' ? readyClusters(fleet) : fleet,
     discovery,
     cache,
-    run: httpReflectorRunner({ clock, random, logger: log }),
+    run: httpReflectorRunner({ clock, random, logger: log, metrics: new ReflectorMetrics(metrics) }),
     clock,
     logger: log,
   })

@@ -24,6 +24,8 @@ export interface ReflectorOptions {
   readonly random: Random
   /** Sees every failure before the wait of `waitMs`, and (0) every malformed object that was left out. Must not throw. */
   readonly onError: (error: unknown, waitMs: number) => void
+  /** After each list that the store took over. Must not throw. */
+  readonly onListed?: () => void
 }
 
 const VERY_SHORT_WATCH_MS = 1_000 // a shorter watch that brought nothing is a failure; same value as client-go
@@ -108,6 +110,7 @@ class Reflector {
       replacement.commit(version)
       this.#version = version
       this.#fruitless = 0
+      this.#options.onListed?.()
     } catch (error) {
       replacement.discard()
       throw error
