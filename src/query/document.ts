@@ -19,6 +19,7 @@ import {
   sortableVersion,
   TIME,
   VERSION,
+  type SortableMark,
 } from './sortable.ts'
 import { ALL_TERM, keyedPath, termOf } from './term.ts'
 import { TermText, WordText } from './term-text.ts'
@@ -80,6 +81,8 @@ class Draft implements Leaves {
   readonly #strong = new WordText()
   readonly #other = new WordText()
   readonly #sortKeys = new Map<string, string>()
+  /** Of fields that several paths of an object may give. */
+  readonly #values = new Map<string, string[]>()
 
   constructor(identity: DocumentIdentity) {
     this.#identity = identity
@@ -90,7 +93,7 @@ class Draft implements Leaves {
     this.#terms.addPieced('apiversion', apiVersionOf(identity))
     this.#terms.addPieced('resource', resource)
     this.#terms.addPieced('name', exactValue(name))
-    this.#terms.add(termOf('uid', '=', uid), false)
+    this.#terms.add(termOf('uid', '=', uid))
     if (namespace !== '') this.#terms.addPieced('namespace', namespace)
     this.#name.add(name)
     this.#other.add(namespace === '' ? '' : `${namespace}/${name}`)
@@ -116,7 +119,7 @@ class Draft implements Leaves {
     }
     for (const [key, value] of Object.entries(record(metadata['annotations']))) {
       if (typeof value !== 'string' || !isIndexedAnnotation(key)) continue
-      this.#terms.addText(keyedPath('annotation', key), value, false)
+      this.#terms.addText(keyedPath('annotation', key), value)
       this.#other.add(value.length > MAX_ANNOTATION_WORDS ? key : `${key}=${value}`)
     }
     this.#owners(metadata['ownerReferences'])
@@ -124,38 +127,32 @@ class Draft implements Leaves {
     if (typeof created === 'string') this.#typed('created', 'time', created)
   }
 
-  text(path: string, text: string, repeated: boolean): void {
-    this.#terms.addText(path, text, repeated)
+  text(path: string, text: string): void {
+    this.#terms.addText(path, text)
   }
 
-  number(path: string, text: string, repeated: boolean): void {
-    this.#terms.addNumber(path, text, repeated)
+  number(path: string, text: string): void {
+    this.#terms.addNumber(path, text)
   }
 
-  boolean(path: string, value: boolean, repeated: boolean): void {
-    this.#terms.add(termOf(path, '=', value ? 'true' : 'false'), repeated)
+  boolean(path: string, text: string): void {
+    this.#terms.add(termOf(path, '=', text))
   }
 
   empty(path: string): void {
-    this.#terms.add(termOf(path, '+', ''), true)
+    this.#terms.add(termOf(path, '+', ''))
   }
 
   image(text: string): void {
-    if (text === '') return
-    this.#typed('image', 'keyword', text)
-    this.#strong.add(text)
+    if (text !== '' && this.#typed('image', 'keyword', text)) this.#strong.add(text)
   }
 
   node(text: string): void {
-    if (text === '') return
-    this.#typed('node', 'keyword', text)
-    this.#other.add(text)
+    if (text !== '' && this.#typed('node', 'keyword', text)) this.#other.add(text)
   }
 
   ip(text: string): void {
-    if (isIP(text) === 0) return
-    this.#typed('ip', 'ip', text)
-    this.#other.add(text)
+    if (isIP(text) !== 0 && this.#typed('ip', 'ip', text)) this.#other.add(text)
   }
 
   words(text: string): void {
@@ -183,31 +180,40 @@ class Draft implements Leaves {
     for (const reference of references) {
       const { name } = record(reference)
       if (typeof name !== 'string') continue
-      this.#typed('owner', 'keyword', name)
-      this.#other.add(name)
+      if (this.#typed('owner', 'keyword', name)) this.#other.add(name)
     }
   }
 
-  /** A value of a field. What is not of the field's type is taken as text. */
-  #typed(path: string, type: ColumnType, text: string): void {
+  /** A value of a field; false where it is there already. What is not of the field's type is taken as text. */
+  #typed(path: string, type: ColumnType, text: string): boolean {
     const value = exactValue(text)
+    const known = this.#values.get(path)
+    if (known?.includes(value) === true) return false
+    if (known === undefined) this.#values.set(path, [value])
+    else known.push(value)
     const found = typedKey(type, value)
-    if (!this.#sortKeys.has(path)) {
+    if (known === undefined)
       this.#sortKeys.set(path, found === undefined ? sortableText(value) : found.mark + found.key)
-    }
-    if (found === undefined) return this.#terms.addPieced(path, value)
-    const { mark, key } = found
-    if (mark === IP) this.#terms.add(termOf(path, '=', value), true)
-    if (mark === VERSION) this.#terms.addPieced(path, value)
-    if (type === 'quantity') this.#terms.addQuantity(path, value, true)
-    else this.#terms.add(termOf(path, mark, key), true)
+    this.#addTyped(path, type, value, found)
+    return true
+  }
+
+  #addTyped(path: string, type: ColumnType, value: string, found: TypedKey | undefined): void {
+    if (type === 'quantity') return this.#terms.addQuantity(path, value)
+    if (found === undefined || found.mark === VERSION) this.#terms.addPieced(path, value)
+    else if (found.mark === IP) this.#terms.add(termOf(path, '=', value))
+    if (found !== undefined) this.#terms.add(termOf(path, found.mark, found.key))
   }
 }
 
+interface TypedKey {
+  readonly mark: SortableMark
+  readonly key: string
+}
+
 /** How a value of a typed field sorts and compares; undefined for text, and for a value that is not of the type. */
-export function typedKey(type: ColumnType, value: string): { mark: '#' | '@' | '^' | '%'; key: string } | undefined {
-  const marked = (mark: '#' | '@' | '^' | '%', key: string | undefined) =>
-    key === undefined ? undefined : { mark, key }
+function typedKey(type: ColumnType, value: string): TypedKey | undefined {
+  const marked = (mark: SortableMark, key: string | undefined) => (key === undefined ? undefined : { mark, key })
   switch (type) {
     case 'int':
     case 'quantity':

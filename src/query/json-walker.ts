@@ -4,10 +4,10 @@ import { rulesOf, type PathRules } from './index-rules.ts'
 import { keyedPath } from './term.ts'
 
 export interface Leaves {
-  /** `repeated`: inside a list of several, so the path may come again. */
-  text(path: string, text: string, repeated: boolean): void
-  number(path: string, text: string, repeated: boolean): void
-  boolean(path: string, value: boolean, repeated: boolean): void
+  /** Each value of a path is told once, however often a list has it. */
+  text(path: string, text: string): void
+  number(path: string, text: string): void
+  boolean(path: string, text: string): void
   /** An empty object or list, or a value that may not be shown: it exists. */
   empty(path: string): void
   image(text: string): void
@@ -24,6 +24,9 @@ interface PathNode {
   readonly path: string
   readonly rules: PathRules
   readonly children: Map<string, PathNode>
+  /** What was told of it in walk number `walk`. */
+  readonly told: Set<string>
+  walk: number
 }
 
 /** Objects nest about 20 deep; what is deeper is not indexed. */
@@ -41,8 +44,9 @@ export class JsonWalker {
   #kind = ''
   #leaves!: Leaves
   #exact = true
-  /** Lists of several that the walk is inside of. */
+  /** Lists of several that the walk is inside of: only there can a path come again. */
   #lists = 0
+  #walks = 0
 
   /** Reports every leaf of an object of that kind. False where it met an integer beyond 2^53, which has lost digits. */
   walk(object: JsonObject, { group, kind }: { group: string; kind: string }, leaves: Leaves): boolean {
@@ -51,6 +55,7 @@ export class JsonWalker {
     this.#leaves = leaves
     this.#exact = true
     this.#lists = 0
+    this.#walks++
     this.#object(object, this.#root(`${group}/${kind}`), 0)
     return this.#exact
   }
@@ -61,11 +66,11 @@ export class JsonWalker {
         return this.#string(value, node)
       case 'number':
         if (Number.isInteger(value) && !Number.isSafeInteger(value)) this.#exact &&= Math.abs(value) > MAX_INT64
-        return this.#leaves.number(node.path, String(value), this.#lists > 0)
+        return this.#number(String(value), node)
       case 'bigint':
-        return this.#leaves.number(node.path, String(value), this.#lists > 0)
+        return this.#number(value.toString(), node)
       case 'boolean':
-        return this.#leaves.boolean(node.path, value, this.#lists > 0)
+        return this.#boolean(value ? 'true' : 'false', node)
       case 'object':
         if (value === null || depth > MAX_DEPTH) return // unset
         if (Array.isArray(value)) return this.#list(value, node, depth)
@@ -74,12 +79,33 @@ export class JsonWalker {
     }
   }
 
-  #string(value: string, { path, rules }: PathNode): void {
-    this.#leaves.text(path, value, this.#lists > 0)
+  #string(value: string, node: PathNode): void {
+    if (this.#isTold(node, value)) return
+    const { path, rules } = node
+    this.#leaves.text(path, value)
     if (rules.text) this.#leaves.words(value)
     if (rules.image) this.#leaves.image(value)
     if (rules.node) this.#leaves.node(value)
     if (rules.ip) this.#leaves.ip(value)
+  }
+
+  #number(text: string, node: PathNode): void {
+    if (!this.#isTold(node, text)) this.#leaves.number(node.path, text)
+  }
+
+  #boolean(text: string, node: PathNode): void {
+    if (!this.#isTold(node, text)) this.#leaves.boolean(node.path, text)
+  }
+
+  #isTold(node: PathNode, text: string): boolean {
+    if (this.#lists === 0) return false
+    if (node.walk !== this.#walks) {
+      node.walk = this.#walks
+      node.told.clear()
+    }
+    if (node.told.has(text)) return true
+    node.told.add(text)
+    return false
   }
 
   #list(values: readonly unknown[], node: PathNode, depth: number): void {
@@ -122,6 +148,6 @@ export class JsonWalker {
 
   #node(keys: string, path: string): PathNode {
     this.#paths++
-    return { keys, path, rules: rulesOf(keys, this.#group, this.#kind), children: new Map() }
+    return { keys, path, rules: rulesOf(keys, this.#group, this.#kind), children: new Map(), told: new Set(), walk: 0 }
   }
 }

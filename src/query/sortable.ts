@@ -3,6 +3,7 @@
  * every store can compare, sort and range over as a plain keyword.
  */
 import { isIPv4, isIPv6 } from 'node:net'
+import { parseQuantity } from '../kube/quantity.ts'
 import { foldCase } from './tokens.ts'
 
 /** What a key begins with says of which sort it is; keys of two sorts are never compared. */
@@ -14,9 +15,7 @@ export const IP = '%' satisfies SortableMark
 
 /** Longer ones are no numbers anyone compares. */
 const MAX_NUMBER_CHARS = 64
-const QUANTITY = /^([+-]?)([0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE]([+-]?[0-9]{1,3})|([numkMGTPE]|[KMGTPE]i)|)$/
-const DECIMAL_SUFFIX: Readonly<Record<string, number>> = { n: -9, u: -6, m: -3, k: 3, M: 6, G: 9, T: 12, P: 15, E: 18 }
-const BINARY_SUFFIX: Readonly<Record<string, bigint>> = { Ki: 10n, Mi: 20n, Gi: 30n, Ti: 40n, Pi: 50n, Ei: 60n }
+const DECIMAL = /^([+-]?)(?=\.?[0-9])([0-9]*)(?:\.([0-9]*))?(?:[eE]([+-]?[0-9]{1,3}))?$/
 
 /** Biases the decimal exponent (a JSON number goes to e308, a quantity further by 18) to three digits. */
 const EXPONENT_BIAS = 500
@@ -28,16 +27,16 @@ const EXPONENT_BIAS = 500
  */
 export function sortableNumber(text: string): string | undefined {
   if (text.length > MAX_NUMBER_CHARS) return undefined
-  const match = QUANTITY.exec(text)
-  if (match === null) return undefined
-  const [, sign, number = '', exponent = '0', suffix = ''] = match
-  const point = number.indexOf('.')
-  const fraction = point < 0 ? '' : number.slice(point + 1)
-  let digits = point < 0 ? number : number.slice(0, point) + fraction
-  const binary = BINARY_SUFFIX[suffix]
-  if (binary !== undefined) digits = (BigInt(digits) << binary).toString()
-  const scale = Number(exponent) + (DECIMAL_SUFFIX[suffix] ?? 0) - fraction.length
-  return encodeDecimal(sign === '-', digits, scale)
+  const match = DECIMAL.exec(text)
+  if (match !== null) {
+    const [, sign, whole = '', fraction = '', power = '0'] = match
+    return encodeDecimal(sign === '-', whole + fraction, Number(power) - fraction.length)
+  }
+  const quantity = parseQuantity(text)
+  if (quantity === undefined) return undefined
+  const digits = quantity.mantissa.toString()
+  const negative = digits.startsWith('-')
+  return encodeDecimal(negative, negative ? digits.slice(1) : digits, quantity.exponent)
 }
 
 /** The number ±digits × 10^scale. */

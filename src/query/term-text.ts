@@ -1,4 +1,7 @@
-/** Collects the terms and words of one document as text, one term or word on a line: the quickest form to make and to send. */
+/**
+ * Collects the terms and words of one document as text, one term or word on a line: the quickest form to make and to send.
+ * Exact values must be added once for each path (a facet would count them twice); of pieces it does not matter.
+ */
 import { NUMBER, sortableNumber, sortableTime, TIME } from './sortable.ts'
 import { QUANTITY_TEXT, termOf } from './term.ts'
 import { exactValue, isSimple, pieces, words } from './tokens.ts'
@@ -37,8 +40,6 @@ const wordLines = memo((text) => words(text).join('\n'))
 
 export class TermText {
   #text: string
-  /** Terms that may come more than once, by lists or by several paths of one field. */
-  readonly #seen = new Set<string>()
 
   constructor(first: string) {
     this.#text = first
@@ -49,46 +50,36 @@ export class TermText {
     return this.#text
   }
 
-  /** `repeated`: the same term may have been added before. */
-  add(term: string, repeated: boolean): void {
-    if (repeated && this.#isKnown(term)) return
+  add(term: string): void {
     if (this.#text.length < MAX_TERM_CHARS) this.#text += `\n${term}`
   }
 
   /** A text and its pieces; `value` in the form of `exactValue`. */
   addPieced(path: string, value: string): void {
-    const term = termOf(path, '=', value)
-    if (this.#isKnown(term)) return
-    this.add(term, false)
+    this.add(termOf(path, '=', value))
     if (isSimple(value)) return
-    for (const piece of otherPieces(value)) this.add(termOf(path, '~', piece), true)
+    for (const piece of otherPieces(value)) this.add(termOf(path, '~', piece))
   }
 
   /** A text of an annotation or a JSON path: a time as that, a quantity also as that. */
-  addText(path: string, text: string, repeated: boolean): void {
+  addText(path: string, text: string): void {
     const value = exactValue(text)
     const first = value.charCodeAt(0)
-    if (first > 0x39 || first < 0x2b || Number.isNaN(first)) return this.add(termOf(path, '=', value), repeated)
+    if (first > 0x39 || first < 0x2b || Number.isNaN(first)) return this.add(termOf(path, '=', value))
     const time = sortableTime(value)
-    if (time !== undefined) return this.add(termOf(path, TIME, time), repeated)
-    this.addQuantity(path, value, repeated)
+    if (time !== undefined) return this.add(termOf(path, TIME, time))
+    this.addQuantity(path, value)
   }
 
-  addQuantity(path: string, value: string, repeated: boolean): void {
-    this.add(termOf(path, '=', value), repeated)
+  addQuantity(path: string, value: string): void {
+    this.add(termOf(path, '=', value))
     const key = numberKey(value)
-    if (key !== NO_KEY) this.add(termOf(path, QUANTITY_TEXT, key), repeated)
+    if (key !== NO_KEY) this.add(termOf(path, QUANTITY_TEXT, key))
   }
 
-  addNumber(path: string, text: string, repeated: boolean): void {
+  addNumber(path: string, text: string): void {
     const key = numberKey(text)
-    this.add(key === NO_KEY ? termOf(path, '=', text) : termOf(path, NUMBER, key), repeated)
-  }
-
-  #isKnown(term: string): boolean {
-    if (this.#seen.has(term)) return true
-    this.#seen.add(term)
-    return false
+    this.add(key === NO_KEY ? termOf(path, '=', text) : termOf(path, NUMBER, key))
   }
 }
 

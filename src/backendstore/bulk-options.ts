@@ -1,0 +1,49 @@
+/** What the bulk writer is given, and what it tells. */
+import type { CacheReader } from '../cache/reader.ts'
+import type { Logger } from '../telemetry/logger.ts'
+import type { Registry } from '../telemetry/metrics.ts'
+import type { Clock, Random } from '../util/clock.ts'
+import type { BackendStoreWriter } from './backend-store.ts'
+import type { BackendStoreError } from './errors.ts'
+
+export interface BulkLimits {
+  /** Objects of a batch. 2,000 pods take the store about 0.15 s, and reading them 5 ms of the main thread. */
+  readonly batchObjects: number
+  /** Bytes of the objects of a batch, 8 MiB: what is copied for the store's thread. */
+  readonly batchBytes: number
+  /** How long the first change of a batch waits for others: well below what a person notices. */
+  readonly lingerMs: number
+  /** Names held at most; beyond, shards are compared as a whole. */
+  readonly pendingNames: number
+  /** Between two comparisons of everything. */
+  readonly reconcileMs: number
+  /** The pause after a failure: doubled each time up to the second, jittered by a half. */
+  readonly retryMs: readonly [first: number, most: number]
+}
+
+export const DEFAULT_BULK_LIMITS: BulkLimits = {
+  batchObjects: 2_000,
+  batchBytes: 8 * 1024 * 1024,
+  lingerMs: 50,
+  pendingNames: 200_000,
+  reconcileMs: 30 * 60_000,
+  retryMs: [1_000, 30_000],
+}
+
+export interface BulkWriterOptions {
+  readonly cache: CacheReader
+  readonly store: BackendStoreWriter
+  readonly clock: Clock
+  readonly random: Random
+  readonly logger: Logger
+  readonly metrics: Registry
+  readonly limits?: Partial<BulkLimits>
+}
+
+export interface BulkWriterStatus {
+  readonly pending: number
+  /** How long the store has been behind; 0 when it is not. */
+  readonly lagMs: number
+  /** Why the last batch was not taken; undefined while all is well. */
+  readonly failure: BackendStoreError | undefined
+}

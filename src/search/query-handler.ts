@@ -1,0 +1,162 @@
+/**
+ * `search/query`: full-text and structured search over all cached objects.
+ *
+ *     ?q=image:nginx restarts>0&sort=-restarts&limit=50&continue=…&facets=cluster,namespace&facetLimit=10&fields=name,node
+ *
+ * Answers a QueryResult: `total` (exact or a bound, see `totalIsExact`), `items` of `{rank, object}` or with `fields` of
+ * `{rank, fields}`, `facets` by name, `continue` where there is more, `warnings` of how the query was read, `freshness` of
+ * each cluster and of the index. The store finds, the cache shows: an object that is gone since is left out and counted.
+ */
+import type { CacheReader, CachedObject } from '../cache/reader.ts'
+import type { ApiHandler, ApiRequest } from '../http/api-request.ts'
+import { BodyWriter } from '../http/body-writer.ts'
+import { freshnessHeaders, freshnessOf, type ClusterFreshness } from '../http/freshness.ts'
+import { methodNotAllowed, pathNotFound } from '../http/status-response.ts'
+import { columnKinds, columnsOf } from '../kube/columns/index.ts'
+import type { JsonObject } from '../kube/columns/column.ts'
+import { parseExact } from '../kube/json-exact.ts'
+import { isStatusError, StatusError } from '../kube/status-error.ts'
+import { fieldValues } from '../query/field-values.ts'
+import { FieldCatalog } from '../query/fields.ts'
+import type { FacetResult, SearchHit, SearchResult, SearchStore } from '../query/search-request.ts'
+import type { Clock } from '../util/clock.ts'
+import { readQueryOptions, type NamedField, type QueryOptions } from './query-options.ts'
+import { encodeQueryToken } from './query-token.ts'
+
+export interface QueryHandlerOptions {
+  readonly store: SearchStore
+  readonly cache: CacheReader
+  readonly clock: Clock
+  /** How far the store is behind the cache; left out of answers without it. */
+  readonly index?: { status(): { readonly pending: number; readonly lagMs: number } }
+}
+
+export function createQueryHandler(options: QueryHandlerOptions): ApiHandler {
+  const catalog = new FieldCatalog(columnKinds().map(({ columns }) => columns))
+  return async (request, response) => {
+    checkRequest(request)
+    const query = readQueryOptions(request.query, catalog, options.clock.nowMs())
+    const result = await search(options.store, query)
+    const freshness = clusterFreshness(options.cache, options.clock.monotonicMs())
+    const body = new BodyWriter(request.incoming, response, {
+      headers: { 'content-type': 'application/json', ...freshnessHeaders(freshness) },
+    })
+    const { gone } = await writeItems(body, result, query, options.cache)
+    body.writeText(`],${JSON.stringify(tailOf(result, query, freshness, gone, options)).slice(1)}`)
+    await body.end()
+  }
+}
+
+function checkRequest({ method, path }: ApiRequest): void {
+  if (path !== '' && path !== '/') throw pathNotFound()
+  if (method !== 'GET' && method !== 'HEAD') {
+    throw methodNotAllowed({ group: 'search.karmada.io', resource: 'search' }, method.toLowerCase())
+  }
+}
+
+/** A store that fails is told as 503; what it finds wrong with the request is not. */
+async function search(store: SearchStore, { request }: QueryOptions): Promise<SearchResult> {
+  try {
+    return await store.search(request)
+  } catch (error) {
+    if (isStatusError(error)) throw error
+    throw new StatusError('serviceUnavailable', 'the search store cannot answer at the moment', { cause: error })
+  }
+}
+
+async function writeItems(
+  body: BodyWriter,
+  result: SearchResult,
+  query: QueryOptions,
+  cache: CacheReader,
+): Promise<{ gone: number }> {
+  const { total, totalIsExact, hits } = result
+  const head = { apiVersion: 'search.karmada.io/v1alpha1', kind: 'QueryResult', total, totalIsExact }
+  body.writeText(`${JSON.stringify(head).slice(0, -1)},"items":[`)
+  let written = 0
+  for (const hit of hits) {
+    const object = objectOf(cache, hit)
+    if (object === undefined) continue
+    body.writeText(`${written++ === 0 ? '' : ','}{"rank":${hit.rank},`)
+    if (query.fields === undefined) writeObject(body, object)
+    else body.writeText(`"fields":${shownFields(hit, object, query.fields)}}`)
+    await body.ready()
+  }
+  return { gone: hits.length - written }
+}
+
+function writeObject(body: BodyWriter, object: CachedObject): void {
+  body.writeText('"object":')
+  body.write(object.bytes)
+  body.writeText('}')
+}
+
+/** The object of a hit as it is now; undefined where it is gone, or another took its name. */
+function objectOf(cache: CacheReader, hit: SearchHit): CachedObject | undefined {
+  const object = cache.resource(hit)?.get(hit.cluster as CachedObject['cluster'], hit.namespace, hit.name)
+  return object?.uid === hit.uid ? object : undefined
+}
+
+/** One value as it is, several as a list, none as null. */
+function shownFields(hit: SearchHit, { bytes, resourceVersion }: CachedObject, fields: readonly NamedField[]): string {
+  const object = parseExact(bytes) as JsonObject
+  const columns = columnsOf(hit)
+  const shown = fields.map(({ name, field }) => {
+    const values = fieldValues(field, object, { ...hit, resourceVersion }, columns)
+    return [name, values.length > 1 ? values : (values[0] ?? null)] as const
+  })
+  return JSON.stringify(Object.fromEntries(shown))
+}
+
+function tailOf(
+  { hits, more, facets }: SearchResult,
+  query: QueryOptions,
+  freshness: readonly ClusterFreshness[],
+  gone: number,
+  { index }: QueryHandlerOptions,
+): object {
+  const last = hits.at(-1)
+  const next =
+    more && last !== undefined
+      ? encodeQueryToken({ nowMs: query.nowMs, cursor: last.cursor }, query.signature)
+      : undefined
+  const status = index?.status()
+  return {
+    ...(gone === 0 ? {} : { gone }),
+    facets: facetsByName(query.facets, facets),
+    ...(next === undefined ? {} : { continue: next }),
+    ...(query.warnings.length === 0 ? {} : { warnings: query.warnings }),
+    freshness: freshness.map(({ cluster, state, ageMs }) => ({ cluster, state, ageSeconds: seconds(ageMs) })),
+    ...(status === undefined ? {} : { index: { pending: status.pending, lagSeconds: seconds(status.lagMs) } }),
+  }
+}
+
+function facetsByName(named: readonly NamedField[], results: readonly FacetResult[]): object {
+  return Object.fromEntries(
+    named.map(({ name }, i) => [name, { distinct: results[i]?.distinct ?? 0, values: results[i]?.values ?? [] }]),
+  )
+}
+
+const WORST_FIRST = ['missing', 'syncing', 'stale', 'live'] as const
+
+/** For each cluster the worst of its resources. */
+function clusterFreshness(cache: CacheReader, nowMs: number): ClusterFreshness[] {
+  const worst = new Map<string, ClusterFreshness>()
+  for (const resource of cache.resources()) {
+    for (const shard of resource.shards()) {
+      const found = freshnessOf(shard, nowMs)
+      const known = worst.get(found.cluster)
+      if (known === undefined || isWorse(found, known)) worst.set(found.cluster, found)
+    }
+  }
+  return [...worst.values()].sort((a, b) => Buffer.compare(Buffer.from(a.cluster), Buffer.from(b.cluster)))
+}
+
+function isWorse(a: ClusterFreshness, b: ClusterFreshness): boolean {
+  const order = WORST_FIRST.indexOf(a.state) - WORST_FIRST.indexOf(b.state)
+  return order !== 0 ? order < 0 : (a.ageMs ?? 0) > (b.ageMs ?? 0)
+}
+
+function seconds(ms: number | undefined): number | null {
+  return ms === undefined ? null : Math.floor(ms / 1_000)
+}
