@@ -22,6 +22,8 @@ export interface ActiveShardOptions {
   readonly onChange: (shard: ActiveShard) => void
 }
 
+export type ShardFailure = Extract<ReflectorState, { phase: 'failing' }>
+
 /** What a shard is to be now; all but `planned` may change without the plan changing. */
 export interface ShardGoal {
   readonly planned: PlannedShard
@@ -42,6 +44,7 @@ export class ActiveShard {
   /** The member forbade the list over all namespaces. */
   #splits = false
   #state: ReflectorState = { phase: 'listing' }
+  #failure: ShardFailure | undefined
   #synced = false
   #cancelRestart: (() => void) | undefined
 
@@ -61,6 +64,11 @@ export class ActiveShard {
 
   get member(): Member {
     return this.#goal.member
+  }
+
+  /** Of the last attempt that came to an end: stays while it is tried again. */
+  get failure(): ShardFailure | undefined {
+    return this.#failure
   }
 
   get state(): ReflectorState {
@@ -191,6 +199,8 @@ export class ActiveShard {
   #reported(state: ReflectorState): void {
     const before = this.#state
     this.#state = state
+    if (state.phase === 'failing') this.#failure = state
+    else if (state.phase === 'watching') this.#failure = undefined
     if (JSON.stringify(before) !== JSON.stringify(state)) this.#options.onChange(this)
   }
 }

@@ -18,7 +18,7 @@ import { sleep } from '../util/sleep.ts'
 import { ActiveShard, type ShardGoal } from './active-shard.ts'
 import { DoubtfulShards } from './doubtful-shards.ts'
 import type { DiscoveryTracker } from './discovery-tracker.ts'
-import { planShards, type Plan, type PlannedResource, type PlannedShard } from './plan.ts'
+import { planShards, type Plan, type PlannedResource, type PlannedShard, type PlanProblem } from './plan.ts'
 import type { Cache, RegistrySource, RunReflector } from './ports.ts'
 import { progressOf, type Progress } from './progress.ts'
 
@@ -123,6 +123,7 @@ export class Controller {
       known: discovery.known,
       cached: this.#resources,
     })
+    this.#logNews(plan)
     this.#plan = plan
     const wanted = new Map(plan.shards.map((shard) => [shardKey(shard), shard]))
     for (const [key, shard] of this.#shards) {
@@ -132,6 +133,20 @@ export class Controller {
     this.#registerOnly(plan.resources)
     for (const [key, planned] of wanted) this.#bring(key, planned)
     this.#changed()
+  }
+
+  /** Each problem is told once, not at every reconcile. */
+  #logNews(plan: Plan): void {
+    const { logger } = this.#options
+    const known = new Set(this.#plan.problems.map(problemKey))
+    for (const problem of plan.problems) {
+      if (known.has(problemKey(problem))) continue
+      const { registry, reason, message } = problem
+      logger.warn({ registry, reason, problem: message }, 'a registry asks for what cannot be cached')
+    }
+    if (plan.shards.length !== this.#plan.shards.length) {
+      logger.info({ resources: plan.resources.length, shards: plan.shards.length }, 'what is cached changes')
+    }
   }
 
   /** After the shards that go are gone, before those that come are there. */
@@ -211,6 +226,10 @@ export class Controller {
   #changed(): void {
     for (const listener of [...this.#listeners]) listener()
   }
+}
+
+function problemKey({ registry, reason, message }: PlanProblem): string {
+  return `${registry} ${reason} ${message}`
 }
 
 function shardKey({ cluster, gvr }: PlannedShard): string {

@@ -18,7 +18,7 @@ export interface Progress {
 export interface ProgressInput {
   readonly registriesSynced: boolean
   readonly members: readonly { readonly name: ClusterName; readonly discovered: boolean; readonly failed: boolean }[]
-  readonly shards: Iterable<Pick<ActiveShard, 'synced' | 'state'>>
+  readonly shards: Iterable<Pick<ActiveShard, 'synced' | 'failure'>>
 }
 
 export function progressOf({ registriesSynced, members, shards }: ProgressInput): Progress {
@@ -27,7 +27,7 @@ export function progressOf({ registriesSynced, members, shards }: ProgressInput)
     settled:
       registriesSynced &&
       members.every(({ discovered, failed }) => discovered || failed) &&
-      all.every(({ synced, state }) => synced || state.phase === 'failing'),
+      all.every(({ synced, failure }) => synced || failure !== undefined),
     shards: all.length,
     synced: all.filter(({ synced }) => synced).length,
     undiscovered: members.filter(({ discovered }) => !discovered).map(({ name }) => name),

@@ -1,0 +1,86 @@
+/** What a registry's status says of it. Pure; the same input gives the same conditions, so that nothing is written twice. */
+import type { Condition, ResourceRegistry } from '../api/resource-registry.ts'
+import { gvrKey } from '../kube/group-version.ts'
+import type { ActiveShard } from './active-shard.ts'
+import type { Plan } from './plan.ts'
+
+export interface ConditionsInput {
+  readonly registry: ResourceRegistry
+  readonly plan: Pick<Plan, 'targets' | 'problems'>
+  /** Those that this registry asks for. */
+  readonly shards: readonly Pick<ActiveShard, 'planned' | 'synced' | 'failure'>[]
+  /** RFC 3339, for conditions whose status changes. */
+  readonly now: string
+}
+
+type Verdict = Pick<Condition, 'status' | 'reason' | 'message'>
+
+const SHOWN = 5 // clusters, problems: a status is read by people
+
+/**
+ * `Ready`: everything that is asked for has been listed. `Synced`: and is being followed, so that answers are current.
+ * Conditions of other types are kept as they are.
+ */
+export function registryConditions(input: ConditionsInput): readonly Condition[] {
+  const verdicts = new Map([
+    ['Ready', readyOf(input)],
+    ['Synced', syncedOf(input)],
+  ])
+  const { conditions = [] } = input.registry.status ?? {}
+  const others = conditions.filter(({ type }) => !verdicts.has(type))
+  const { generation } = input.registry.metadata
+  const ours = [...verdicts].map(([type, verdict]): Condition => {
+    const before = conditions.find((condition) => condition.type === type)
+    const since = before?.status === verdict.status ? before.lastTransitionTime : input.now
+    const observed = generation === undefined ? {} : { observedGeneration: generation }
+    return {
+      type,
+      status: verdict.status,
+      ...observed,
+      lastTransitionTime: since,
+      reason: verdict.reason,
+      message: verdict.message,
+    }
+  })
+  return [...others, ...ours]
+}
+
+function readyOf({ registry, plan, shards }: ConditionsInput): Verdict {
+  const problems = plan.problems.filter((problem) => problem.registry === registry.metadata.name)
+  const [problem] = problems
+  if (problem !== undefined) {
+    const messages = [...new Set(problems.map(({ message }) => message))]
+    return { status: 'False', reason: problem.reason, message: bounded(messages, '; ') }
+  }
+  const missing = shards.filter(({ synced }) => !synced)
+  if (missing.length > 0)
+    return { status: 'False', reason: 'Listing', message: `not listed yet: ${clustersOf(missing)}` }
+  const clusters = new Set(shards.map(({ planned }) => planned.cluster)).size
+  return { status: 'True', reason: 'Listed', message: `${shards.length} resources in ${clusters} clusters are cached` }
+}
+
+function syncedOf({ shards }: ConditionsInput): Verdict {
+  const failing = shards.filter(({ failure }) => failure !== undefined)
+  if (failing.length > 0) return { status: 'False', reason: 'ClustersFail', message: clustersOf(failing) }
+  const missing = shards.filter(({ synced }) => !synced)
+  if (missing.length > 0)
+    return { status: 'False', reason: 'Listing', message: `not listed yet: ${clustersOf(missing)}` }
+  return { status: 'True', reason: 'Followed', message: 'every cached resource is followed' }
+}
+
+/** `m1 (v1/pods: refused), m2, and 3 more`: each cluster with the first resource that fails there. */
+function clustersOf(shards: ConditionsInput['shards']): string {
+  const clusters = new Map<string, string>()
+  for (const { planned, failure } of shards) {
+    const { cluster, gvr } = planned
+    if (clusters.has(cluster)) continue
+    clusters.set(cluster, failure === undefined ? cluster : `${cluster} (${gvrKey(gvr)}: ${failure.code})`)
+  }
+  return bounded([...clusters.values()], ', ')
+}
+
+function bounded(texts: readonly string[], separator: string): string {
+  const shown = texts.slice(0, SHOWN)
+  const more = texts.length - shown.length
+  return [...shown, ...(more === 0 ? [] : [`and ${more} more`])].join(separator)
+}

@@ -1,0 +1,74 @@
+/**
+ * Writes into each registry's status how far the controller has come with it. Bounded: a change of state is written at the
+ * next look, every 5 s, and only where a condition differs from what is stored.
+ */
+import { isDeepStrictEqual } from 'node:util'
+import type { ResourceRegistry } from '../api/resource-registry.ts'
+import { isStatusError } from '../kube/status-error.ts'
+import type { Logger } from '../telemetry/logger.ts'
+import type { Clock } from '../util/clock.ts'
+import { sleep } from '../util/sleep.ts'
+import type { ActiveShard } from './active-shard.ts'
+import type { Controller } from './controller.ts'
+import type { RegistrySource } from './ports.ts'
+import { registryConditions } from './registry-conditions.ts'
+
+/** The write side of the registries. Rejects with notFound for one that is gone meanwhile. */
+export interface RegistryStatusStore {
+  updateStatus(name: string, change: (stored: ResourceRegistry) => ResourceRegistry): Promise<unknown>
+}
+
+export interface RegistryStatusWriterOptions {
+  readonly controller: Pick<Controller, 'plan' | 'shards'>
+  readonly registries: Pick<RegistrySource, 'current'>
+  readonly store: RegistryStatusStore
+  readonly clock: Clock
+  readonly logger: Logger
+}
+
+const LOOK_MS = 5_000
+
+export class RegistryStatusWriter {
+  readonly #options: RegistryStatusWriterOptions
+
+  constructor(options: RegistryStatusWriterOptions) {
+    this.#options = options
+  }
+
+  /** Runs until the signal aborts. */
+  async run(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      await sleep(LOOK_MS, this.#options.clock, signal).catch(() => undefined)
+      if (!signal.aborted) await this.#writeAll(signal)
+    }
+  }
+
+  async #writeAll(signal: AbortSignal): Promise<void> {
+    const { controller, registries, logger } = this.#options
+    const shards = [...controller.shards()]
+    for (const registry of registries.current()) {
+      const { name } = registry.metadata
+      // A registry that the last plan does not know yet has no news.
+      if (signal.aborted || !controller.plan.targets.has(name)) continue
+      const own = shards.filter(({ planned }) => planned.registries.includes(name))
+      try {
+        await this.#write(registry, own)
+      } catch (err) {
+        if (isStatusError(err, 'notFound')) continue
+        logger.warn({ err, registry: name }, 'the status of a registry cannot be written; trying again')
+      }
+    }
+  }
+
+  async #write(registry: ResourceRegistry, shards: readonly ActiveShard[]): Promise<void> {
+    const { controller, store, clock } = this.#options
+    const { plan } = controller
+    const now = new Date(clock.nowMs()).toISOString().replace(/\.\d{3}Z$/, 'Z')
+    const conditions = registryConditions({ registry, plan, shards, now })
+    if (isDeepStrictEqual(conditions, registry.status?.conditions)) return
+    await store.updateStatus(registry.metadata.name, (stored) => ({
+      ...stored,
+      status: { ...stored.status, conditions: registryConditions({ registry: stored, plan, shards, now }) },
+    }))
+  }
+}

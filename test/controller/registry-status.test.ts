@@ -1,0 +1,128 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Condition, ResourceRegistry } from '../../src/api/resource-registry.ts'
+import { registryConditions, type ConditionsInput } from '../../src/controller/registry-conditions.ts'
+import { RegistryStatusWriter } from '../../src/controller/registry-status-writer.ts'
+import type { ClusterName } from '../../src/kube/names.ts'
+import { StatusError } from '../../src/kube/status-error.ts'
+import { createLogger } from '../../src/telemetry/logger.ts'
+import { everything, pods, registry } from './fixture.ts'
+import { World, pod } from './world.ts'
+
+type Shard = ConditionsInput['shards'][number]
+
+const shard = (cluster: string, more: Partial<Shard> = {}): Shard => ({
+  planned: {
+    cluster: cluster as ClusterName,
+    clusterUid: 'u',
+    gvr: { group: '', version: 'v1', resource: 'pods' },
+    kind: 'Pod',
+    namespaced: true,
+    namespaces: undefined,
+    served: true,
+    registries: ['rr'],
+  },
+  synced: true,
+  failure: undefined,
+  ...more,
+})
+const refused = { phase: 'failing', code: 'refused', message: 'connection refused' } as const
+
+function conditions(input: Partial<ConditionsInput>): string[] {
+  const now = '2026-11-30T00:00:00Z'
+  const plan = { targets: new Map(), problems: [] }
+  return registryConditions({ registry: registry('rr', [pods()]), plan, shards: [], now, ...input }).map(
+    ({ type, status, reason, message }) => `${type}=${status} ${reason}: ${message}`,
+  )
+}
+
+test('Ready says whether all has been listed, Synced whether it is followed', () => {
+  assert.deepEqual(conditions({ shards: [shard('a'), shard('b')] }), [
+    'Ready=True Listed: 2 resources in 2 clusters are cached',
+    'Synced=True Followed: every cached resource is followed',
+  ])
+  assert.deepEqual(conditions({ shards: [shard('a'), shard('b', { synced: false })] }), [
+    'Ready=False Listing: not listed yet: b',
+    'Synced=False Listing: not listed yet: b',
+  ])
+  assert.deepEqual(conditions({ shards: [shard('a'), shard('b', { failure: refused })] }), [
+    'Ready=True Listed: 2 resources in 2 clusters are cached',
+    'Synced=False ClustersFail: b (v1/pods: refused)',
+  ])
+})
+
+test('problems of the plan are named, and a fleet that fails as a whole stays readable', () => {
+  const problems = ['Foo', 'Bar'].map((kind) => ({
+    registry: 'rr',
+    reason: 'NotServed' as const,
+    message: `no matching cluster serves ${kind} of v1`,
+  }))
+  const other = { registry: 'other', reason: 'NoClusterMatches', message: 'not ours' } as const
+  const [ready] = conditions({ plan: { targets: new Map(), problems: [...problems, other] } })
+  assert.equal(
+    ready,
+    'Ready=False NotServed: no matching cluster serves Foo of v1; no matching cluster serves Bar of v1',
+  )
+  const many = Array.from({ length: 100 }, (_, i) => shard(`c${i}`, { failure: refused }))
+  assert.ok((conditions({ shards: many })[1] ?? '').length < 250)
+})
+
+test('the time of a condition is that of its last change of status; conditions of others are kept', () => {
+  const foreign = { type: 'BackendHealthy', status: 'True', lastTransitionTime: 'x', reason: 'r', message: '' } as const
+  const before: Condition = {
+    type: 'Ready',
+    status: 'True',
+    lastTransitionTime: 'then',
+    reason: 'Listed',
+    message: 'm',
+  }
+  const stored: ResourceRegistry = {
+    ...registry('rr', [pods()]),
+    metadata: { ...registry('rr', []).metadata, generation: 3 },
+    status: { conditions: [foreign, before] },
+  }
+  const plan = { targets: new Map(), problems: [] }
+  const result = registryConditions({ registry: stored, plan, shards: [shard('a')], now: 'now' })
+  assert.deepEqual(result[0], foreign)
+  assert.equal(result.find(({ type }) => type === 'Ready')?.lastTransitionTime, 'then')
+  assert.equal(result.find(({ type }) => type === 'Ready')?.observedGeneration, 3)
+  assert.equal(result.find(({ type }) => type === 'Synced')?.lastTransitionTime, 'now')
+})
+
+test('the writer writes what changed, once, and survives a store that fails', async () => {
+  await using world = new World()
+  const member = await world.member({ objects: [pod('a')] })
+  const written: string[] = []
+  let fails = 1
+  const writer = new RegistryStatusWriter({
+    controller: world.controller,
+    registries: world.registries,
+    store: {
+      updateStatus: (name, change) => {
+        if (fails-- > 0) return Promise.reject(new StatusError('serviceUnavailable', 'the disk is full'))
+        const updated = world.registries.current().map((each) => (each.metadata.name === name ? change(each) : each))
+        const conditions = updated.find(({ metadata }) => metadata.name === name)?.status?.conditions ?? []
+        written.push(`${name} ${conditions.map(({ type, status }) => `${type}=${status}`).join()}`)
+        world.registries.set(...updated)
+        return Promise.resolve()
+      },
+    },
+    clock: world.clock,
+    logger: createLogger('silent'),
+  })
+  const abort = new AbortController()
+  const run = writer.run(abort.signal)
+  world.registries.set(registry('all', [everything]), registry('ghost', [pods()], { clusterNames: ['ghost'] }))
+  world.join('m', member)
+  await world.until(() => written.length === 2)
+  assert.deepEqual(written.sort(), ['all Ready=True,Synced=True', 'ghost Ready=False,Synced=True'])
+  await world.clock.advance(60_000)
+  assert.equal(written.length, 2)
+  await member.stop()
+  await world.until(() => written.length === 3, 300_000)
+  assert.equal(written[2], 'all Ready=True,Synced=False')
+  await world.clock.advance(120_000)
+  assert.equal(written.length, 3, 'retries are no news')
+  abort.abort()
+  await run
+})
