@@ -8,7 +8,7 @@ import { StatusError } from '../kube/status-error.ts'
 
 const LOOPBACK = new Set(['localhost', '127.0.0.1', '[::1]'])
 
-/** Throws `forbidden` for a foreign Host or Origin, and for every method that would change something. */
+/** Throws `forbidden` for a foreign Host or Origin. What may be changed is for authz/read-only.ts to say. */
 export function guardLoopback(request: IncomingMessage): void {
   const host = hostName(request.headers.host)
   if (host === undefined || !LOOPBACK.has(host)) {

@@ -38,18 +38,36 @@ const HTTP_LIMITS: ServerOptions = {
   connectionsCheckingInterval: 5_000,
 }
 
-/** Rejects where the address cannot be bound. */
+/** The address cannot be bound; `message` names it and says why. */
+export class ListenError extends Error {
+  constructor(where: string, cause: NodeJS.ErrnoException) {
+    const reason = LISTEN_FAULTS[cause.code ?? ''] ?? cause.message
+    super(`cannot listen on ${where}: ${reason}`, { cause })
+    this.name = 'ListenError'
+  }
+}
+
+const LISTEN_FAULTS: Readonly<Record<string, string>> = {
+  EADDRINUSE: 'the port is in use by another program',
+  EACCES: 'this user may not open that port',
+  EADDRNOTAVAIL: 'this machine has no such address',
+}
+
+/** Rejects with `ListenError` where the address cannot be bound. */
 export async function listen(listener: RequestListener, options: ListenOptions, clock: Clock): Promise<RunningServer> {
   const server = createServer(listener, options.tls)
+  const host = options.host.includes(':') ? `[${options.host}]` : options.host
   await new Promise<void>((resolve, reject) => {
-    server.once('error', reject)
+    const failed = (error: Error): void => {
+      reject(new ListenError(`${host}:${options.port}`, error))
+    }
+    server.once('error', failed)
     server.listen(options.port, options.host, () => {
-      server.off('error', reject)
+      server.off('error', failed)
       resolve()
     })
   })
   const { port } = server.address() as AddressInfo
-  const host = options.host.includes(':') ? `[${options.host}]` : options.host
   return {
     url: `${options.tls === undefined ? 'http' : 'https'}://${host}:${port}`,
     port,

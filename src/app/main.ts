@@ -1,7 +1,8 @@
 /** Reads the command line and runs the command until `signal` aborts. Resolves with the exit code. */
+import { ListenError } from '../apiserver/server.ts'
 import { createLogger } from '../telemetry/logger.ts'
 import { systemClock, systemRandom } from '../util/clock.ts'
-import { readCommandLine, UsageError, type CommandLine, type Environment } from './options/config.ts'
+import { readCommandLine, UsageError, type CommandLine, type Config, type Environment } from './options/config.ts'
 import { runCommand } from './run.ts'
 import { VERSION } from './version.ts'
 
@@ -28,7 +29,15 @@ export async function main(argv: readonly string[], env: Environment, signal: Ab
     )
     return 0
   } catch (err) {
-    log.error({ err }, 'cannot go on')
+    const advice = adviceFor(err, line.run)
+    if (advice === undefined) log.error({ err }, 'cannot go on')
+    else process.stderr.write(`fleetsearch: ${advice}\n`)
     return 1
   }
+}
+
+/** What somebody at a terminal can do about it, in one line; undefined: the log says more. */
+function adviceFor(error: unknown, { command }: Config): string | undefined {
+  if (command === 'serve' || !(error instanceof ListenError)) return undefined
+  return `${error.message}; choose another with --port`
 }

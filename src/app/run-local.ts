@@ -1,6 +1,6 @@
 /** `demo` and `up`: one user on loopback, everything embedded, read-only. */
 import path from 'node:path'
-import { allowAll } from '../apiserver/authz/authorizer.ts'
+import { readOnly } from '../apiserver/authz/read-only.ts'
 import { guardLoopback } from '../apiserver/loopback-guard.ts'
 import type { RunningServer } from '../apiserver/server.ts'
 import { DEFAULT_REGISTRY_NAME, DEFAULT_REGISTRY_SPEC } from '../controller/default-registry.ts'
@@ -16,6 +16,9 @@ import type { Lifecycle } from './lifecycle.ts'
 import type { CommonConfig, DemoConfig, UpConfig } from './options/config.ts'
 import { createService, type Runtime, type Service } from './service.ts'
 
+/** The commands it prints should have whole answers; a member that does not answer holds the welcome up no longer than this. */
+const WELCOME_AFTER_MS = 10_000
+
 type OnFault = (error: unknown) => void
 
 const LOCAL_USER: UserInfo = { name: 'local', uid: '', groups: ['system:masters', 'system:authenticated'], extra: {} }
@@ -26,7 +29,7 @@ export async function runDemo(
   lifecycle: Lifecycle,
   onFault: OnFault,
 ): Promise<void> {
-  const { service, server } = await startLocal(config, runtime, lifecycle, onFault)
+  const service = await createLocalService(config, runtime, lifecycle, onFault)
   const demo = await startDemoFleet({
     fleet: service.fleet,
     clock: runtime.clock,
@@ -35,11 +38,13 @@ export async function runDemo(
     onFailure: onFault,
   })
   lifecycle.onStop('demo fleet', () => demo.stop())
+  const server = await startLocal(service, config, runtime, lifecycle)
+  await service.settled(WELCOME_AFTER_MS)
   runtime.print(welcome(server.url, `${demo.urls.size} simulated clusters: ${[...demo.urls.keys()].join(', ')}`))
 }
 
 export async function runUp(config: UpConfig, runtime: Runtime, lifecycle: Lifecycle, onFault: OnFault): Promise<void> {
-  const { service, server } = await startLocal(config, runtime, lifecycle, onFault)
+  const service = await createLocalService(config, runtime, lifecycle, onFault)
   const provider = new KubeconfigProvider({
     files: config.kubeconfig.split(path.delimiter).filter((file) => file !== ''),
     contexts: config.contexts,
@@ -51,15 +56,17 @@ export async function runUp(config: UpConfig, runtime: Runtime, lifecycle: Lifec
     burst: config.clusterApiBurst,
   })
   lifecycle.run('kubeconfig', (signal) => provider.run(signal), onFault)
+  const server = await startLocal(service, config, runtime, lifecycle)
+  await service.settled(WELCOME_AFTER_MS)
   runtime.print(welcome(server.url, `contexts ${config.contexts.join(', ')} of ${config.kubeconfig}`))
 }
 
-async function startLocal(
-  config: CommonConfig & { readonly port: number },
+async function createLocalService(
+  config: CommonConfig,
   runtime: Runtime,
   lifecycle: Lifecycle,
   onFault: OnFault,
-): Promise<{ service: Service; server: RunningServer }> {
+): Promise<Service> {
   const folder = await openDataFolder(config.dataDir)
   lifecycle.onStop('data folder', () => folder.release())
   const service = await createService({
@@ -73,14 +80,27 @@ async function startLocal(
     onFault,
   })
   await ensureDefaultRegistry(service.registries)
+  return service
+}
+
+/**
+ * Called when members are joining already: at the end the server then stops first, and nobody who still watches is told
+ * that every object of every cluster is gone.
+ */
+function startLocal(
+  service: Service,
+  config: { readonly port: number },
+  runtime: Runtime,
+  lifecycle: Lifecycle,
+): Promise<RunningServer> {
   service.start()
-  const server = await serveHttp(
+  return serveHttp(
     service,
     {
       listen: { host: '127.0.0.1', port: config.port },
       guard: guardLoopback,
       authenticate: () => LOCAL_USER,
-      authorize: allowAll,
+      authorize: readOnly,
       alwaysAllowPaths: [],
       maxInflight: 400,
       requestTimeoutMs: 60_000,
@@ -89,7 +109,6 @@ async function startLocal(
     runtime,
     lifecycle,
   )
-  return { service, server }
 }
 
 /** Only where there is none at all: one that was changed or deleted by its owner stays so while others exist. */

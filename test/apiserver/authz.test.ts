@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { readOnly } from '../../src/apiserver/authz/read-only.ts'
 import { subjectAccessReviewAuthorizer } from '../../src/apiserver/authz/subject-access-review.ts'
 import { requestAttributes, type RequestAttributes } from '../../src/apiserver/request-info.ts'
 import type { UserInfo } from '../../src/http/api-request.ts'
@@ -152,5 +153,29 @@ describe('SubjectAccessReview', () => {
     const { reviews, authorize } = authorizer(() => ({}))
     assert.equal((await authorize({ ...BOB, groups: ['system:masters'] }, get, signal)).allowed, true)
     assert.equal(reviews.length, 0)
+  })
+})
+
+describe('the rights of demo and up', () => {
+  const allowed = async (method: string, url: string): Promise<boolean> =>
+    (await readOnly(BOB, attributes(method, url), signal)).allowed
+
+  it('reads everything', async () => {
+    for (const path of ['/version', `${BASE}/search/query?q=a`, `${BASE}/resourceregistries?watch=1`]) {
+      for (const method of ['GET', 'HEAD', 'OPTIONS']) assert.equal(await allowed(method, path), true, path)
+    }
+    assert.equal(await allowed('POST', `${BASE}/search/query`), true)
+  })
+
+  it('changes no registry', async () => {
+    for (const method of ['POST', 'PUT', 'PATCH', 'DELETE']) {
+      for (const path of ['', '/a', '/a/status']) {
+        assert.equal(await allowed(method, `${BASE}/resourceregistries${path}`), false, `${method} ${path}`)
+      }
+    }
+  })
+
+  it('lets the proxy say what it does not forward', async () => {
+    assert.equal(await allowed('DELETE', `${BASE}/proxying/x/proxy/api/v1/namespaces/a/pods/b`), true)
   })
 })
