@@ -51,6 +51,8 @@ interface Pieces {
   readonly type: Buffer
   /** Both annotations, without braces. */
   readonly annotations: Buffer
+  /** The same with the comma behind them. */
+  readonly annotationsFront: Buffer
 }
 
 const prepared = new WeakMap<ObjectIdentity, Pieces>()
@@ -61,12 +63,14 @@ function piecesOf(identity: ObjectIdentity): Pieces {
   const cluster = JSON.stringify(identity.cluster)
   const kind = JSON.stringify(identity.kind)
   const apiVersion = JSON.stringify(identity.apiVersion)
+  const annotations = `"${CACHED_FROM_CLUSTER_ANNOTATION}":${cluster},"${CLUSTER_NAME_ANNOTATION}":${cluster}`
   const pieces = {
     kind: Buffer.from(kind),
     apiVersion: Buffer.from(apiVersion),
     cluster: Buffer.from(cluster),
     type: Buffer.from(`"kind":${kind},"apiVersion":${apiVersion},`),
-    annotations: Buffer.from(`"${CACHED_FROM_CLUSTER_ANNOTATION}":${cluster},"${CLUSTER_NAME_ANNOTATION}":${cluster}`),
+    annotations: Buffer.from(annotations),
+    annotationsFront: Buffer.from(`${annotations},`),
   }
   prepared.set(identity, pieces)
   return pieces
@@ -74,6 +78,8 @@ function piecesOf(identity: ObjectIdentity): Pieces {
 
 const COMMA_PIECE = Buffer.from(',')
 const ANNOTATIONS_KEY = Buffer.from('"annotations":')
+const CACHED_FROM_KEY = Buffer.from(`"${CACHED_FROM_CLUSTER_ANNOTATION}":`)
+const CLUSTER_NAME_KEY = Buffer.from(`"${CLUSTER_NAME_ANNOTATION}":`)
 const KIND_KEY = Buffer.from('"kind":')
 const API_VERSION_KEY = Buffer.from('"apiVersion":')
 const EMPTY_VERSION = Buffer.from('""')
@@ -104,15 +110,14 @@ function annotationEdits(source: Buffer, scan: ObjectScan, pieces: Pieces): Edit
   const front = scan.annotationsStart + 1
   if (cachedFromValue === undefined && clusterNameValue === undefined) {
     const isEmpty = source[skipSpace(source, front)] === CLOSE_BRACE
-    return [insertion(front, isEmpty ? pieces.annotations : Buffer.concat([pieces.annotations, COMMA_PIECE]))]
+    return [insertion(front, isEmpty ? pieces.annotations : pieces.annotationsFront)]
   }
   return [
-    member(front, keyOf(CACHED_FROM_CLUSTER_ANNOTATION), cachedFromValue, pieces.cluster),
-    member(front, keyOf(CLUSTER_NAME_ANNOTATION), clusterNameValue, pieces.cluster),
+    member(front, CACHED_FROM_KEY, cachedFromValue, pieces.cluster),
+    member(front, CLUSTER_NAME_KEY, clusterNameValue, pieces.cluster),
   ]
 }
 
-const keyOf = (key: string): Buffer => Buffer.from(`${JSON.stringify(key)}:`)
 const insertion = (at: number, insert: Buffer): Edit => ({ start: at, end: at, insert })
 const braced = (members: Buffer): Buffer => Buffer.concat([Buffer.from('{'), members, Buffer.from('}')])
 

@@ -71,75 +71,69 @@ export class ValueCollector {
   }
 
   #bracketedEnd(chunk: Buffer, from: number): number {
-    let i = from
-    while (i < chunk.length) {
-      if (this.#inString) {
-        i = this.#stringEnd(chunk, i)
-        if (i === -1) return -1
-        if (this.#depth === 0) return i
-        continue
-      }
-      i = nextMark(chunk, i)
-      if (i === chunk.length) return -1
+    const end = chunk.length
+    let i = this.#inString ? this.#resumeString(chunk, from) : from
+    if (i === -1 || (this.#depth === 0 && i > from)) return i
+    let depth = this.#depth
+    while (i < end) {
       const byte = chunk[i] as number
       i++
-      if (byte === QUOTE) this.#inString = true
-      else if (byte === OPEN_BRACE || byte === OPEN_BRACKET) this.#depth++
-      else if (this.#close(i - from)) return i
+      // Brackets and braces are alike but for one bit; most other bytes between strings are below or above them.
+      if (byte === QUOTE) {
+        const close = skipToQuote(chunk, i)
+        if (close >= end) {
+          this.#inString = true
+          this.#escaped = close > end
+          break
+        }
+        i = close + 1
+        if (depth === 0) return i
+      } else if (byte === OPEN_BRACE || byte === OPEN_BRACKET) {
+        depth++
+      } else if (byte === CLOSE_BRACE || byte === CLOSE_BRACKET) {
+        depth--
+        if (depth === 1 && this.#firstChildEnd === -1) this.#firstChildEnd = this.#partBytes + i - from
+        if (depth <= 0) return i
+      }
     }
+    this.#depth = depth
     return -1
   }
 
-  /** True where the last bracket closed. `at` is behind it, counted from this chunk's part. */
-  #close(at: number): boolean {
-    this.#depth--
-    if (this.#depth === 1 && this.#firstChildEnd === -1) this.#firstChildEnd = this.#partBytes + at
-    return this.#depth === 0
-  }
-
-  /** Behind the closing quote, -1 where the chunk ends first. */
-  #stringEnd(chunk: Buffer, from: number): number {
-    let i = this.#escaped ? from + 1 : from
-    this.#escaped = false
-    for (;;) {
-      i = quoteOrBackslash(chunk, i)
-      if (i >= chunk.length) return -1
-      if (chunk[i] === QUOTE) break
-      this.#escaped = i + 1 === chunk.length
-      i += 2 // the backslash and what it escapes
-    }
+  /** Behind the string that an earlier chunk began, -1 where it goes on in the next one. */
+  #resumeString(chunk: Buffer, from: number): number {
+    const close = skipToQuote(chunk, this.#escaped ? from + 1 : from)
+    this.#escaped = close > chunk.length
+    if (close >= chunk.length) return -1
     this.#inString = false
-    return i + 1
+    return close + 1
   }
 }
 
-/** The next quote or bracket, or the chunk's length. */
-function nextMark(chunk: Buffer, from: number): number {
-  const end = chunk.length
-  for (let i = from; i < end; i++) {
-    const byte = chunk[i] as number
-    if (byte === QUOTE || byte === OPEN_BRACE || byte === CLOSE_BRACE) return i
-    if (byte === OPEN_BRACKET || byte === CLOSE_BRACKET) return i
-  }
-  return end
-}
-
-/** The next quote or backslash, or the chunk's length. */
-function quoteOrBackslash(chunk: Buffer, from: number): number {
+/** The quote that ends a string; the length where the chunk ends first, one more where it ends behind a backslash. */
+function skipToQuote(chunk: Buffer, from: number): number {
   const end = chunk.length
   let i = from
-  for (; i < end - 2; i += 3) {
-    const a = chunk[i] as number
-    if (a === QUOTE || a === BACKSLASH) return i
-    const b = chunk[i + 1] as number
-    if (b === QUOTE || b === BACKSLASH) return i + 1
-    const c = chunk[i + 2] as number
-    if (c === QUOTE || c === BACKSLASH) return i + 2
+  for (;;) {
+    // As in skipString (json-bytes.ts): three bytes a turn.
+    for (; i < end - 2; i += 3) {
+      const a = chunk[i] as number
+      if (a === QUOTE || a === BACKSLASH) break
+      const b = chunk[i + 1] as number
+      if (b === QUOTE || b === BACKSLASH) {
+        i += 1
+        break
+      }
+      const c = chunk[i + 2] as number
+      if (c === QUOTE || c === BACKSLASH) {
+        i += 2
+        break
+      }
+    }
+    while (i < end && chunk[i] !== QUOTE && chunk[i] !== BACKSLASH) i++
+    if (i >= end || chunk[i] === QUOTE) return i
+    i += 2 // the backslash and what it escapes
   }
-  for (; i < end; i++) {
-    if (chunk[i] === QUOTE || chunk[i] === BACKSLASH) return i
-  }
-  return end
 }
 
 /** A number or literal ends before what separates values. */
