@@ -38,7 +38,7 @@ export async function runDemo(
     onFailure: onFault,
   })
   lifecycle.onStop('demo fleet', () => demo.stop())
-  const server = await startLocal(service, config, runtime, lifecycle)
+  const server = await startLocal(service, () => true, config, runtime, lifecycle)
   await service.settled(WELCOME_AFTER_MS)
   runtime.print(welcome(server.url, `${demo.urls.size} simulated clusters: ${[...demo.urls.keys()].join(', ')}`))
 }
@@ -56,7 +56,7 @@ export async function runUp(config: UpConfig, runtime: Runtime, lifecycle: Lifec
     burst: config.clusterApiBurst,
   })
   lifecycle.run('kubeconfig', (signal) => provider.run(signal), onFault)
-  const server = await startLocal(service, config, runtime, lifecycle)
+  const server = await startLocal(service, () => provider.synced, config, runtime, lifecycle)
   await service.settled(WELCOME_AFTER_MS)
   runtime.print(welcome(server.url, `contexts ${config.contexts.join(', ')} of ${config.kubeconfig}`))
 }
@@ -89,11 +89,12 @@ async function createLocalService(
  */
 function startLocal(
   service: Service,
+  fleetSynced: () => boolean,
   config: { readonly port: number },
   runtime: Runtime,
   lifecycle: Lifecycle,
 ): Promise<RunningServer> {
-  service.start()
+  service.start(fleetSynced)
   return serveHttp(
     service,
     {

@@ -55,7 +55,7 @@ export async function runServe(
     logger: log,
   })
   lifecycle.run('clusters', (signal) => clusters.run(signal), onFault)
-  service.start()
+  service.start(() => clusters.synced)
   const identity = await identityOf(config, runtime)
   await serveHttp(
     service,

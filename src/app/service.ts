@@ -8,6 +8,7 @@ import { SEARCH_GROUP_VERSION } from '../api/resource-registry.ts'
 import type { Route } from '../apiserver/create-listener.ts'
 import type { HealthCheck } from '../apiserver/health.ts'
 import { createResourceRegistriesHandler } from '../apiserver/resource-registries.ts'
+import { BulkWriter } from '../backendstore/bulk-writer.ts'
 import { SqliteStore } from '../backendstore/sqlite/store.ts'
 import { Cache } from '../cache/cache.ts'
 import { Controller } from '../controller/controller.ts'
@@ -26,10 +27,12 @@ import { RegistryInformer } from '../registry/registry-informer.ts'
 import { ResourceRegistries } from '../registry/resource-registries.ts'
 import { SqliteRegistryStore } from '../registry/sqlite/registry-store.ts'
 import { createSearchCacheHandler } from '../search/cache-handler.ts'
+import { createQueryHandler } from '../search/query-handler.ts'
 import type { Logger } from '../telemetry/logger.ts'
 import { createMetricsRegistry, type Registry } from '../telemetry/metrics.ts'
 import { addProcessMetrics } from '../telemetry/process-metrics.ts'
 import type { Clock, Random } from '../util/clock.ts'
+import { sleep } from '../util/sleep.ts'
 import { crdLookups } from './crd-lookups.ts'
 import type { Lifecycle } from './lifecycle.ts'
 import type { CommonConfig } from './options/config.ts'
@@ -74,8 +77,10 @@ export interface Service {
   readonly metrics: Registry
   readonly routes: readonly Route[]
   readonly checks: readonly HealthCheck[]
-  /** Begins to follow registries and members. */
-  start(): void
+  /** Begins to follow registries and members; `fleetSynced` tells whether who the members are is known. */
+  start(fleetSynced: () => boolean): void
+  /** Resolves when the first sync is over and searchable, or when `limitMs` have passed. */
+  settled(limitMs: number): Promise<void>
   /** Readiness ends; called before the server drains. */
   notReady(): void
 }
@@ -109,6 +114,7 @@ export async function createService(options: ServiceOptions): Promise<Service> {
   })
   const store = await SqliteStore.open({ file: path.join(folder, 'search.db') })
   lifecycle.onStop('search store', () => store.close())
+  const writer = new BulkWriter({ store, cache, clock, random, logger: log, metrics })
   const columns = createColumnSource(crdLookups(cache, fleet, discovery, () => clock.monotonicMs()))
   const sync = new SyncCheck(controller, clock, config.syncTimeoutMs)
   const parts: PluginParts = { fleet, cache, discovery: memberDiscovery(fleet, discovery), columns }
@@ -121,18 +127,42 @@ export async function createService(options: ServiceOptions): Promise<Service> {
     registries,
     discovery,
     metrics,
-    routes: [registriesRoute, ...routesOf(options, parts, discovery)],
+    routes: [
+      registriesRoute,
+      ...searchRoutes(options, parts, discovery, { store, writer }),
+      ...proxyRoutes(options, parts),
+    ],
     checks: [sync],
-    start() {
-      sync.start()
+    start(fleetSynced) {
+      sync.start(fleetSynced)
+      lifecycle.run('bulk writer', (signal) => writer.run(signal), onFault)
       lifecycle.run('controller', (signal) => controller.run(signal), onFault)
       lifecycle.run('discovery', (signal) => discovery.run(signal), onFault)
       lifecycle.run('registry informer', (signal) => informer.run(signal), onFault)
+    },
+    async settled(limitMs) {
+      const late = new AbortController()
+      const limit = sleep(limitMs, clock, late.signal).catch(() => undefined)
+      await Promise.race([firstSync(controller, sync).then(() => writer.caughtUp()), limit])
+      late.abort()
     },
     notReady() {
       sync.stop()
     },
   }
+}
+
+/** Resolves when it is ready for the first time. */
+function firstSync(controller: Controller, sync: SyncCheck): Promise<void> {
+  return new Promise((resolve) => {
+    const check = (): void => {
+      if (sync.check().state !== 'ready') return
+      unlisten()
+      resolve()
+    }
+    const unlisten = controller.onChange(check)
+    check()
+  })
 }
 
 function memberDiscovery(fleet: Fleet, discovery: DiscoveryTracker): MemberDiscovery {
@@ -144,29 +174,36 @@ function memberDiscovery(fleet: Fleet, discovery: DiscoveryTracker): MemberDisco
   }
 }
 
-function routesOf(
-  { search, proxy, lastPlugin, runtime }: ServiceOptions,
-  parts: PluginParts,
-  discovery: DiscoveryTracker,
+interface SearchParts {
+  readonly store: SqliteStore
+  readonly writer: BulkWriter
+}
+
+function searchRoutes(
+  { search, runtime: { clock } }: ServiceOptions,
+  { fleet, cache, columns }: PluginParts,
+  { known }: DiscoveryTracker,
+  { store, writer }: SearchParts,
 ): Route[] {
+  if (!search) return []
+  const prefix = `/apis/${SEARCH_GROUP_VERSION}/search`
+  const clusters = { names: () => fleet.members().map(({ facts }) => facts.name) }
+  const cacheHandler = createSearchCacheHandler({ cache, known, clusters, columns, clock })
+  const queryHandler = createQueryHandler({ store, cache, clock, index: writer })
+  return [
+    { prefix: `${prefix}/cache`, handler: cacheHandler, errorField: true },
+    { prefix: `${prefix}/query`, handler: queryHandler, errorField: true },
+  ]
+}
+
+function proxyRoutes({ proxy, lastPlugin, runtime: { clock, random } }: ServiceOptions, parts: PluginParts): Route[] {
+  if (!proxy) return []
   const { fleet, cache, columns } = parts
-  const { clock, random } = runtime
-  const base = `/apis/${SEARCH_GROUP_VERSION}`
-  const routes: Route[] = []
-  if (search) {
-    const known = discovery.known
-    const clusters = { names: () => fleet.members().map(({ facts }) => facts.name) }
-    const handler = createSearchCacheHandler({ cache, known, clusters, columns, clock })
-    routes.push({ prefix: `${base}/search/cache`, handler, errorField: true })
-  }
-  if (proxy) {
-    const plugins = [
-      createCachePlugin({ cache, columns, clock, random }),
-      createLivePlugin({ ...parts, clock, random }),
-      createClusterPlugin({ cache }),
-      lastPlugin(parts),
-    ]
-    routes.push({ prefix: `${base}/proxying`, handler: createProxyHandler({ plugins, fleet }) })
-  }
-  return routes
+  const plugins = [
+    createCachePlugin({ cache, columns, clock, random }),
+    createLivePlugin({ ...parts, clock, random }),
+    createClusterPlugin({ cache }),
+    lastPlugin(parts),
+  ]
+  return [{ prefix: `/apis/${SEARCH_GROUP_VERSION}/proxying`, handler: createProxyHandler({ plugins, fleet }) }]
 }

@@ -7,7 +7,8 @@ import { FakeClock } from '../support/fake-clock.ts'
 
 function setUp() {
   const clock = new FakeClock()
-  const state: { progress: Progress } = {
+  const state: { progress: Progress; known: boolean } = {
+    known: true,
     progress: { settled: false, shards: 4, synced: 1, undiscovered: ['m2' as ClusterName] },
   }
   const check = new SyncCheck({ progress: () => state.progress }, clock, 30_000)
@@ -16,9 +17,9 @@ function setUp() {
 
 describe('readiness of the first sync', () => {
   it('says what it waits for', () => {
-    const { check } = setUp()
+    const { check, state } = setUp()
     assert.deepEqual(check.check(), { state: 'pending', reason: 'not started' })
-    check.start()
+    check.start(() => state.known)
     assert.deepEqual(check.check(), {
       state: 'pending',
       reason: '1 of 4 resources of clusters listed, waiting for clusters m2',
@@ -26,23 +27,33 @@ describe('readiness of the first sync', () => {
   })
   it('is ready when all has settled, and stays so when a member fails later', () => {
     const { check, state } = setUp()
-    check.start()
+    check.start(() => state.known)
     state.progress = { settled: true, shards: 4, synced: 4, undiscovered: [] }
     assert.deepEqual(check.check(), { state: 'ready' })
     state.progress = { settled: false, shards: 5, synced: 4, undiscovered: [] }
     assert.deepEqual(check.check(), { state: 'ready' })
   })
   it('does not wait for a dead member longer than its time', async () => {
-    const { check, clock } = setUp()
-    check.start()
+    const { check, clock, state } = setUp()
+    check.start(() => state.known)
     await clock.advance(29_999)
     assert.equal(check.check().state, 'pending')
     await clock.advance(1)
     assert.equal(check.check().state, 'ready')
   })
+  it('does not take a fleet of nobody for a complete one', async () => {
+    const { check, clock, state } = setUp()
+    state.known = false
+    state.progress = { settled: true, shards: 0, synced: 0, undiscovered: [] }
+    check.start(() => state.known)
+    await clock.advance(60_000)
+    assert.deepEqual(check.check(), { state: 'pending', reason: 'the clusters are not known yet' })
+    state.known = true
+    assert.deepEqual(check.check(), { state: 'ready' })
+  })
   it('is stopped while it drains', () => {
-    const { check } = setUp()
-    check.start()
+    const { check, state } = setUp()
+    check.start(() => state.known)
     check.stop()
     assert.deepEqual(check.check(), { state: 'stopped', reason: 'shutting down' })
   })

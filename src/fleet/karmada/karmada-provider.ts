@@ -43,12 +43,18 @@ export class KarmadaClusterProvider {
   readonly #clusters = new Map<ClusterName, KarmadaCluster>()
   readonly #engaged = new Map<ClusterName, Engaged>()
   readonly #secrets: SecretNamespaces
+  #listed = false
 
   constructor(options: KarmadaProviderOptions) {
     this.#options = options
     this.#secrets = new SecretNamespaces(options.controlPlane, options.observe, (namespace, key) => {
       this.#secretsChanged(namespace, key)
     })
+  }
+
+  /** The clusters and what their Secrets say have been read once: who is a member is known. */
+  get synced(): boolean {
+    return this.#listed && [...this.#clusters.values()].every((cluster) => this.#secretOf(cluster) !== 'unknown')
   }
 
   /** Follows the control plane until the signal aborts, then disengages its members. Rejects for faults of ours alone. */
@@ -74,6 +80,7 @@ export class KarmadaClusterProvider {
     const present = new Set(clusters.map(({ facts }) => facts.name))
     for (const name of [...this.#clusters.keys()]) if (!present.has(name)) this.#remove(name)
     for (const cluster of clusters) this.#clusters.set(cluster.facts.name, cluster)
+    this.#listed = true
     this.#followSecrets()
     for (const cluster of clusters) this.#reconcile(cluster)
   }

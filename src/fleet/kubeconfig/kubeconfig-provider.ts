@@ -36,10 +36,16 @@ export class KubeconfigProvider {
   readonly #options: KubeconfigProviderOptions
   readonly #selects: (name: string) => boolean
   readonly #engaged = new Map<ClusterName, Engaged>()
+  #loaded = false
 
   constructor(options: KubeconfigProviderOptions) {
     this.#options = options
     this.#selects = contextFilter(options.contexts ?? [])
+  }
+
+  /** The files have been read once: who is a member is known. */
+  get synced(): boolean {
+    return this.#loaded
   }
 
   /**
@@ -71,6 +77,7 @@ export class KubeconfigProvider {
   }
 
   #apply(kubeconfig: Kubeconfig): void {
+    this.#loaded = true
     const { logger } = this.#options
     for (const fault of kubeconfig.faults) logger.warn({ fault }, 'kubeconfig context left out')
     const wanted = new Map(this.#members(kubeconfig).map((context) => [context.name as ClusterName, context]))
