@@ -40,6 +40,7 @@ function parseProxyRequest(exchange: Exchange, fleet: ProxyOptions['fleet']): Pr
   const match = /^\/([^/]+)\/([^/]+)(\/.*)?$/.exec(request.path)
   if (match === null) throw pathNotFound()
   const [, name = '', word = '', path = '/'] = match
+  if (hasDotSegment(path)) throw badRequest('the path has segments that name no resource: ., .. or their escapes')
   const resource = parseResourcePath(path)
   return {
     ...exchange,
@@ -49,6 +50,15 @@ function parseProxyRequest(exchange: Exchange, fleet: ProxyOptions['fleet']): Pr
     cluster: chosenCluster(request, decode(name), fleet),
     prefix: `/apis/${SEARCH_GROUP_VERSION}/proxying/${name}/${word}`,
   }
+}
+
+/**
+ * A server behind us might resolve them and so answer another path than the one that was judged here. What follows a
+ * `proxy` subresource is an application's own path.
+ */
+function hasDotSegment(path: string): boolean {
+  const [judged = ''] = path.split('/proxy/')
+  return judged.split('/').some((segment) => /^(\.|%2e){1,2}$/i.test(segment) || /%2f|%5c|%00|\\/i.test(segment))
 }
 
 function decode(segment: string): string {

@@ -139,7 +139,8 @@ export class Loopback {
 
   #send(path: string, { method = 'GET', headers = {}, body }: AskOptions): Promise<IncomingMessage> {
     return new Promise((resolve, reject) => {
-      const request = http.request(this.url + path, { method, headers, agent: this.#agent }, resolve)
+      const { port } = this.#server.address() as AddressInfo // not by a URL, which would resolve `..`
+      const request = http.request({ host: '127.0.0.1', port, path, method, headers, agent: this.#agent }, resolve)
       request.on('error', reject)
       request.end(body)
     })

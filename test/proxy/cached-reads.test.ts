@@ -395,6 +395,9 @@ test('namespaces, scopes and names that no API has are 404', async () => {
       assert.equal((await api.ask(P + path)).status, 404, path)
     }
     assert.equal((await api.ask(`${P}/api/v1/nodes/n1`)).json.metadata.name, 'n1')
+    for (const path of ['/api/../api/v1/nodes', '/api/%2E%2e/v1', '/api/v1/nodes/a%2fb', '/openapi/v3/./x']) {
+      assert.equal((await api.ask(P + path)).status, 400, path)
+    }
     for (const path of ['', '/', '/x', '/x/', '/%zz/proxy/api/v1/pods']) {
       const { status } = await api.ask(`${PREFIX}/proxying${path}`)
       assert.ok(status === 404 || status === 400, path)
