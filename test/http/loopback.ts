@@ -137,7 +137,8 @@ export class Loopback {
     }
   }
 
-  #send(path: string, { method = 'GET', headers = {}, body }: AskOptions): Promise<IncomingMessage> {
+  #send(path: string, { method = 'GET', headers: own = {}, body }: AskOptions): Promise<IncomingMessage> {
+    const headers = body === undefined ? own : { ...own, 'content-length': String(Buffer.byteLength(body)) }
     return new Promise((resolve, reject) => {
       const { port } = this.#server.address() as AddressInfo // not by a URL, which would resolve `..`
       const request = http.request({ host: '127.0.0.1', port, path, method, headers, agent: this.#agent }, resolve)

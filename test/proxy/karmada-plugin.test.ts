@@ -1,0 +1,214 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { MemberError } from '../../src/fleet/member-error.ts'
+import type { MemberRequest } from '../../src/fleet/member.ts'
+import { impersonationHeaders } from '../../src/proxy/impersonation.ts'
+import { createKarmadaPlugin } from '../../src/proxy/plugins/karmada.ts'
+import type { Loopback } from '../http/loopback.ts'
+import { P, PREFIX, withApi } from './api-fixture.ts'
+import { pod, podFleet, TestFleet } from './fleet-fixture.ts'
+import type { Reply } from './member-fixture.ts'
+import { MemberWorld, scriptedClient, served } from './member-fixture.ts'
+
+type Json = any // eslint-disable-line @typescript-eslint/no-explicit-any
+
+const WIDGETS = { group: 'acme.io', version: 'v1', resource: 'widgets' }
+
+/** A control plane that answers `reply` and remembers what it was asked. */
+function withHost(
+  reply: (request: MemberRequest) => Reply,
+  run: (api: Loopback, asked: MemberRequest[], members: MemberWorld) => Promise<void>,
+  fleet: TestFleet = podFleet({ m1: { objects: [pod('a', 'p')], version: 1 } }),
+): Promise<void> {
+  const members = new MemberWorld(fleet.clock)
+  const widgets = served('widgets', 'Widget', WIDGETS)
+  const gadgets = served('gadgets', 'Gadget', { group: 'acme.io' })
+  members.engage(
+    'm1',
+    scriptedClient(() => ({ body: { gitVersion: 'm1' } })),
+    [served('pods', 'Pod'), widgets, gadgets],
+  )
+  const asked: MemberRequest[] = []
+  const host = scriptedClient((request) => {
+    asked.push(request)
+    return reply(request)
+  })
+  const { cache, columns, clock } = fleet
+  const { discovery } = members
+  const plugin = createKarmadaPlugin({ host, cache, columns, clock, discovery, random: () => 0, fleet: members.fleet })
+  return withApi(fleet, members, (api) => run(api, asked, members), { behind: [plugin] })
+}
+
+test('F2: what is not registered is asked of the control plane as the caller, whose incoming headers are not relayed', async () => {
+  await withHost(
+    () => ({ status: 403, body: { kind: 'Status', code: 403, reason: 'Forbidden', message: 'bob may not' } }),
+    async (api, asked) => {
+      api.user = {
+        name: 'bob:ö',
+        uid: 'u-1',
+        groups: ['dev', '開発', 'system:authenticated'],
+        extra: { 'Acme.io/Team%': ['x'], 'authentication.kubernetes.io/credential-id': ['secret'] },
+      }
+      const headers = {
+        'impersonate-user': 'root',
+        'x-remote-user': 'root',
+        authorization: 'Bearer t',
+        cookie: 'c=1',
+        accept: 'application/json',
+      }
+      const { status, json } = await api.ask(`${P}/api/v1/secrets?limit=1&x=%2F`, { headers })
+      assert.equal(status, 403)
+      assert.equal(json.message, 'bob may not')
+      assert.equal(asked.length, 1)
+      assert.equal(asked[0]?.path, '/api/v1/secrets?limit=1&x=%2F')
+      assert.deepEqual(asked[0]?.headers, {
+        accept: 'application/json',
+        'impersonate-user': Buffer.from('bob:ö').toString('latin1'),
+        'impersonate-group': ['dev', Buffer.from('開発').toString('latin1')],
+        'impersonate-uid': 'u-1',
+        'impersonate-extra-acme.io%2Fteam%25': ['x'],
+      })
+    },
+  )
+})
+
+test('F2: a caller without a name, or with one that cannot be sent, is refused, never served as ourselves', () => {
+  const user = { name: '', uid: '', groups: [], extra: {} }
+  assert.throws(() => impersonationHeaders(user), { code: 'forbidden' })
+  assert.throws(() => impersonationHeaders({ ...user, name: 'a\r\nImpersonate-User: b' }), { code: 'forbidden' })
+})
+
+test('D5: create of an unregistered kind, and every other write, is refused until it is forwarded', async () => {
+  await withHost(
+    () => ({ body: {} }),
+    async (api, asked) => {
+      for (const method of ['POST', 'PUT', 'PATCH', 'DELETE']) {
+        assert.equal((await api.ask(`${P}/api/v1/namespaces/a/secrets`, { method, body: '{}' })).status, 501)
+      }
+      assert.equal(asked.length, 0)
+    },
+  )
+})
+
+test('registered kinds are never asked of the control plane, a dead one is 503', async () => {
+  await withHost(
+    () => {
+      throw new MemberError('refused', 'connection refused')
+    },
+    async (api, asked) => {
+      assert.equal((await api.ask(`${P}/api/v1/pods`)).json.items.length, 1)
+      assert.equal(asked.length, 0)
+      const { status, headers } = await api.ask(`${P}/api/v1/secrets`)
+      assert.equal(status, 503)
+      assert.equal(headers['retry-after'], '1')
+    },
+  )
+})
+
+test('answers are relayed with their type, tag and warnings; watches as they come; HEAD without a body', async () => {
+  await withHost(
+    ({ path, headers }) => {
+      if (headers?.['if-none-match'] === '"1"') return { status: 304, body: '', headers: { etag: '"1"' } }
+      if (path.includes('watch=true')) return { body: '{"type":"ADDED","object":{"metadata":{"name":"s"}}}\n' }
+      return {
+        body: { path },
+        headers: { etag: '"1"', warning: '299 - "old"', 'x-internal': 'no', 'content-type': 'application/x' },
+      }
+    },
+    async (api, asked) => {
+      const { json, headers } = await api.ask(`${P}/openapi/v2`)
+      assert.equal(json.path, '/openapi/v2')
+      assert.equal(headers['content-type'], 'application/x')
+      assert.equal(headers['etag'], '"1"')
+      assert.equal(headers['warning'], '299 - "old"')
+      assert.equal(headers['x-internal'], undefined)
+      assert.equal((await api.ask(`${P}/openapi/v2`, { headers: { 'if-none-match': '"1"' } })).status, 304)
+      const watch = await api.watch(`${P}/api/v1/secrets?watch=true`)
+      await watch.ended
+      assert.equal(watch.events[0]?.type, 'ADDED')
+      assert.equal(asked.at(-1)?.idleMs, 0, 'a quiet watch is not a broken one')
+      const head = await api.ask(`${P}/api/v1/secrets`, { method: 'HEAD' })
+      assert.equal(asked.at(-1)?.method, 'HEAD')
+      assert.equal(head.text, '')
+    },
+  )
+})
+
+test('registered kinds that only members serve are merged into the control plane’s discovery', async () => {
+  const groupEntry = {
+    name: 'apps',
+    versions: [{ groupVersion: 'apps/v1', version: 'v1' }],
+    preferredVersion: { groupVersion: 'apps/v1', version: 'v1' },
+  }
+  const host = ({ path, headers }: MemberRequest): Reply => {
+    const aggregated = String(headers?.['accept']).includes('as=APIGroupDiscoveryList')
+    switch (path) {
+      case '/api':
+        return {
+          body: { kind: 'APIVersions', versions: ['v1'], serverAddressByClientCIDRs: [{ clientCIDR: '0.0.0.0/0' }] },
+        }
+      case '/apis':
+        return aggregated
+          ? {
+              body: {
+                kind: 'APIGroupDiscoveryList',
+                items: [
+                  {
+                    metadata: { name: 'apps' },
+                    versions: [{ version: 'v1', resources: [{ resource: 'deployments', verbs: ['create'] }] }],
+                  },
+                ],
+              },
+            }
+          : { body: { kind: 'APIGroupList', apiVersion: 'v1', groups: [groupEntry] } }
+      case '/api/v1':
+        return {
+          body: { kind: 'APIResourceList', groupVersion: 'v1', resources: [{ name: 'pods', verbs: ['create'] }] },
+        }
+      default:
+        return { status: 404, body: { kind: 'Status', code: 404 } }
+    }
+  }
+  const fleet = podFleet({ m1: { objects: [], version: 1 } }).register(WIDGETS, 'Widget', true)
+  await withHost(
+    host,
+    async (api, asked) => {
+      assert.equal((await api.ask(`${P}/api`)).json.serverAddressByClientCIDRs.length, 1)
+      assert.deepEqual(
+        (await api.ask(`${P}/apis`)).json.groups.map(({ name }: Json) => name),
+        ['apps', 'acme.io'],
+      )
+      const accept = 'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList'
+      const { json } = await api.ask(`${P}/apis`, { headers: { accept } })
+      assert.deepEqual(
+        json.items.map(({ metadata }: Json) => metadata.name),
+        ['apps', 'acme.io'],
+      )
+      const names = json.items[1].versions[0].resources.map(({ resource }: Json) => resource)
+      assert.deepEqual(names, ['widgets'], 'gadgets are not registered: nobody would answer for them')
+      assert.deepEqual((await api.ask(`${P}/api/v1`)).json.resources, [{ name: 'pods', verbs: ['create'] }])
+      assert.equal((await api.ask(`${P}/apis/acme.io/v1`)).json.resources[0].name, 'widgets')
+      assert.equal((await api.ask(`${P}/apis/acme.io`)).json.name, 'acme.io')
+      assert.equal((await api.ask(`${P}/apis/none`)).status, 404)
+      assert.ok(asked.every(({ headers }) => headers?.['impersonate-user'] === 'admin'))
+    },
+    fleet,
+  )
+})
+
+test('a chosen member: its discovery and version, its registered kinds, nothing else for now', async () => {
+  await withHost(
+    () => ({ body: {} }),
+    async (api, asked) => {
+      const m1 = `${PREFIX}/proxying/cluster.m1/proxy`
+      assert.deepEqual(
+        (await api.ask(`${m1}/apis`)).json.groups.map(({ name }: Json) => name),
+        ['acme.io'],
+      )
+      assert.equal((await api.ask(`${m1}/version`)).json.gitVersion, 'm1')
+      assert.equal((await api.ask(`${m1}/api/v1/pods`)).json.items.length, 1)
+      assert.equal((await api.ask(`${m1}/api/v1/secrets`)).status, 501)
+      assert.equal(asked.length, 0, 'the control plane is another cluster')
+    },
+  )
+})
