@@ -3,7 +3,7 @@ import { fetchDiscovery, type Discovery } from '../fleet/discovery.ts'
 import type { Member } from '../fleet/member.ts'
 import { Backoff, RETRY, SLOW_RETRY } from '../informer/backoff.ts'
 import { pause } from '../informer/pause.ts'
-import { faultCode } from '../informer/reflector-error.ts'
+import { ReflectorError, faultCode } from '../informer/reflector-error.ts'
 import { policyOf } from '../informer/retry-policy.ts'
 import type { ClusterName } from '../kube/names.ts'
 import type { Logger } from '../telemetry/logger.ts'
@@ -83,6 +83,7 @@ export class MemberDiscovery {
       const previous = this.#last === undefined ? {} : { previous: this.#last }
       this.#last = await fetchDiscovery(this.#member.client, { ...previous, signal })
       signal.throwIfAborted()
+      if (this.#last.resources.length === 0 && this.#last.failedGroups.length === 0) throw servesNothing(this.name)
       return this.#succeeded(this.#last)
     } catch (error) {
       return signal.aborted ? 0 : this.#failed(error)
@@ -137,4 +138,9 @@ export class MemberDiscovery {
       },
     }
   }
+}
+
+/** No Kubernetes serves nothing: something in between answers, and what was served is not gone. */
+function servesNothing(name: ClusterName): ReflectorError {
+  return new ReflectorError('malformed', 'list', `${name}: discovery names no resource at all`)
 }

@@ -77,6 +77,19 @@ test('refresh asks ahead of time, but not more often than every 2 s, and calls b
   await world.until(() => member.requested({ path: '/apis' }).length === 3)
 })
 
+test('an answer that names nothing at all is a failure, not the end of everything', async () => {
+  await using world = new World()
+  const member = await world.member()
+  world.join('m', member)
+  await world.until(() => world.discovery.resources(facts('m')) !== undefined)
+  const before = world.discovery.resources(facts('m'))
+  const empty = '{"kind":"APIGroupDiscoveryList","apiVersion":"apidiscovery.k8s.io/v2","metadata":{},"items":[]}'
+  member.misbehave({ on: { where: roots }, fault: { type: 'body', text: empty } })
+  await world.until(() => world.discovery.failure(facts('m')) !== undefined)
+  await world.clock.advance(60_000)
+  assert.equal(world.discovery.resources(facts('m')), before)
+})
+
 test('another uid under the same name knows nothing of the old one; what was ever served stays known', async () => {
   await using world = new World()
   const foos = customType('Foo')
