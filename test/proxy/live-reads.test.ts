@@ -406,3 +406,25 @@ test('nobody heard yet is 503; a chosen member is asked alone', async () => {
     assert.equal(alone.headers['warning'], undefined)
   })
 })
+
+test('what is the same everywhere is not refused because of our credentials in one member', async () => {
+  const fleet = new TestFleet()
+  const members = new MemberWorld(fleet.clock)
+  for (const status of [401, 403, 429, 502]) {
+    members.engage(
+      `a${status}`,
+      scriptedClient(() => ({ status, body: {} })),
+      [],
+    )
+  }
+  members.engage(
+    'b',
+    scriptedClient(() => ({ body: { gitVersion: 'v1.36.3' } })),
+    [],
+  )
+  await withMembers(fleet, members, async (api) => {
+    const { status, json } = await api.ask(`${P}/version`)
+    assert.equal(status, 200)
+    assert.equal(json.gitVersion, 'v1.36.3')
+  })
+})

@@ -24,7 +24,13 @@ export interface AnyMemberOptions {
   readonly clock: Clock
 }
 
-/** Asks the members in order until one answers with anything but 404 and 5xx. */
+/**
+ * What another member may well answer: our credentials there are wrong or know too little (its own affair, not the
+ * caller's), it has no such path, it is busy.
+ */
+const PASSED_OVER: ReadonlySet<number> = new Set([401, 403, 404, 408, 429])
+
+/** Asks the members in order until one has an answer, or a refusal that the request itself has earned. */
 export async function relayFromAny(
   request: ProxyRequest,
   members: readonly Member[],
@@ -61,7 +67,7 @@ async function ask(request: ProxyRequest, { facts, client }: Member, signal: Abo
     headersTimeoutMs: HEAD_MS,
     signal,
   })
-  if (answer.status === 404 || answer.status >= 500) throw await faultOfResponse(facts.name, answer)
+  if (PASSED_OVER.has(answer.status) || answer.status >= 500) throw await faultOfResponse(facts.name, answer)
   return answer
 }
 
