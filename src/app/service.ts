@@ -54,6 +54,8 @@ export interface ServiceOptions {
   readonly lifecycle: Lifecycle
   /** Folder of registries and store. */
   readonly folder: string
+  /** Largest size of the registries' file; more is answered like a full disk. Default: what the disk holds. */
+  readonly maxRegistryBytes?: number
   /** `search/…` and `proxying/…` are served. */
   readonly search: boolean
   readonly proxy: boolean
@@ -74,6 +76,7 @@ export interface Service {
   readonly fleet: Fleet
   readonly registries: ResourceRegistries
   readonly discovery: DiscoveryTracker
+  readonly store: SqliteStore
   readonly metrics: Registry
   readonly routes: readonly Route[]
   readonly checks: readonly HealthCheck[]
@@ -99,6 +102,7 @@ export async function createService(options: ServiceOptions): Promise<Service> {
   const registryStore = new SqliteRegistryStore({
     path: path.join(folder, 'registries.db'),
     nowMs: () => clock.nowMs(),
+    ...(options.maxRegistryBytes === undefined ? {} : { maxBytes: options.maxRegistryBytes }),
   })
   lifecycle.onStop('registry store', () => registryStore.close())
   const registries = new ResourceRegistries({ store: registryStore, clock, random, newUid: randomUUID })
@@ -126,6 +130,7 @@ export async function createService(options: ServiceOptions): Promise<Service> {
     fleet,
     registries,
     discovery,
+    store,
     metrics,
     routes: [
       registriesRoute,
