@@ -52,7 +52,10 @@ function group(name: string, versions: readonly ServedVersion[]): Document {
 export function resourceList(types: readonly ResourceType[], gv: GroupVersion): Document | undefined {
   const served = types.filter((type) => type.group === gv.group && type.version === gv.version)
   if (served.length === 0) return undefined
-  const resources = served.flatMap((type) => [plainResource(type), ...(type.subresources ?? []).map((sub) => plainSubresource(type, sub))]) // prettier-ignore
+  const resources = served.flatMap((type) => [
+    plainResource(type),
+    ...(type.subresources ?? []).map((sub) => plainSubresource(type, sub)),
+  ])
   return { kind: 'APIResourceList', apiVersion: 'v1', groupVersion: apiVersionOf(gv), resources }
 }
 

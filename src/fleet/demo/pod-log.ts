@@ -17,7 +17,15 @@ export function podLog(store: ObjectStore, clock: Clock): SubresourceHandler {
     if (found === undefined) return false
     const tail = Number(url.searchParams.get('tailLines') ?? LINES)
     const lines = linesOf(found.value as Pod, found.metadata.uid, clock.nowMs())
-    sendText(response, 200, 'text/plain', lines.slice(-tail).map((line) => `${line}\n`).join('')) // prettier-ignore
+    sendText(
+      response,
+      200,
+      'text/plain',
+      lines
+        .slice(-tail)
+        .map((line) => `${line}\n`)
+        .join(''),
+    )
     return true
   }
 }

@@ -77,7 +77,7 @@ function checkCounts(objects: readonly KubeObject[]): void {
 function checkEndpoints(objects: readonly KubeObject[]): void {
   const pods = new Map(ofKind<Pod>(objects, 'Pod').map((pod) => [pod.metadata.uid, pod]))
   for (const slice of ofKind(objects, 'EndpointSlice')) {
-    const endpoints = slice['endpoints'] as {
+    const endpoints = (slice['endpoints'] ?? []) as {
       addresses: string[]
       conditions: { ready: boolean }
       targetRef: { uid: string }

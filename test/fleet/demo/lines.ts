@@ -41,8 +41,12 @@ export async function openLines(url: string): Promise<Lines> {
     wake()
   })
   const ended = new Promise<'clean' | 'broken'>((resolve) => {
-    response.once('end', () => { resolve('clean') }) // prettier-ignore
-    response.once('error', () => { resolve('broken') }) // prettier-ignore
+    response.once('end', () => {
+      resolve('clean')
+    })
+    response.once('error', () => {
+      resolve('broken')
+    })
   })
   return {
     async take(count) {

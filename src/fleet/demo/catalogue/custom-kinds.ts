@@ -10,6 +10,8 @@ const object = (description: string, properties: JsonObject): JsonObject => ({
   properties,
 })
 
+const FREE: JsonObject = { type: 'object', 'x-kubernetes-preserve-unknown-fields': true }
+
 const CONDITIONS = {
   type: 'array',
   description: 'What the controller last observed.',
@@ -19,6 +21,7 @@ const CONDITIONS = {
     reason: text('A word for machines.'),
     message: text('A sentence for people.'),
     lastTransitionTime: { type: 'string', format: 'date-time' },
+    observedGeneration: { type: 'integer', format: 'int64', description: 'The generation it was made of.' },
   }),
 }
 
@@ -37,6 +40,7 @@ export const CERTIFICATE: CustomKind = {
   spec: object('What is asked for.', {
     secretName: text('The Secret that holds key and certificate.'),
     dnsNames: texts('Host names it is valid for.'),
+    usages: texts('What the key may be used for.'),
     duration: text('How long it is valid.'),
     renewBefore: text('How long before its end it is renewed.'),
     issuerRef: object('Who signs it.', {
@@ -70,9 +74,14 @@ export const CLUSTER_ISSUER: CustomKind = {
   categories: ['cert-manager'],
   description: 'A certificate authority for the whole cluster.',
   spec: object('Which one.', {
-    acme: object('An ACME server.', { server: text('Its directory URL.'), email: text('The account.') }),
+    acme: object('An ACME server.', {
+      server: text('Its directory URL.'),
+      email: text('The account.'),
+      privateKeySecretRef: object('The Secret of the account’s key.', { name: text('Its name.') }),
+      solvers: { type: 'array', description: 'How it proves that a name is ours.', items: FREE },
+    }),
   }),
-  status: object('How it stands.', { conditions: CONDITIONS }),
+  status: object('How it stands.', { acme: FREE, conditions: CONDITIONS }),
   columns: [READY_COLUMN, AGE_COLUMN],
 }
 
@@ -103,7 +112,10 @@ export const APPLICATION: CustomKind = {
       status: text('Synced or OutOfSync.'),
       revision: text('The commit.'),
     }),
-    health: object('Whether what runs is well.', { status: text('Healthy, Progressing, Degraded or Missing.') }),
+    health: object('Whether what runs is well.', {
+      lastTransitionTime: { type: 'string', format: 'date-time' },
+      status: text('Healthy, Progressing, Degraded or Missing.'),
+    }),
     reconciledAt: { type: 'string', format: 'date-time' },
     summary: object('What it is made of.', { images: texts('Images in use.') }),
   }),

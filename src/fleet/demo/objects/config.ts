@@ -76,10 +76,10 @@ export function serviceAccount(name: string, namespace: string, createdMs: numbe
 export function resourceQuota(namespace: string, pods: number, createdMs: number): KubeObject {
   const hard = { 'limits.memory': '512Gi', pods: String(pods * 3), 'requests.cpu': '120', 'requests.memory': '256Gi' }
   const used = {
-    'limits.memory': `${pods}Gi`,
+    'limits.memory': gibibytes(pods * 1_024),
     pods: String(pods),
-    'requests.cpu': `${pods * 300}m`,
-    'requests.memory': `${pods * 512}Mi`,
+    'requests.cpu': cores(pods * 300),
+    'requests.memory': gibibytes(pods * 512),
   }
   return {
     apiVersion: 'v1',
@@ -88,6 +88,15 @@ export function resourceQuota(namespace: string, pods: number, createdMs: number
     spec: { hard },
     status: { hard, used },
   }
+}
+
+/** Quantities as an API server writes them: in the largest unit that leaves a whole number. */
+function gibibytes(mebibytes: number): string {
+  return mebibytes % 1_024 === 0 ? `${mebibytes / 1_024}Gi` : `${mebibytes}Mi`
+}
+
+function cores(millicores: number): string {
+  return millicores % 1_000 === 0 ? String(millicores / 1_000) : `${millicores}m`
 }
 
 export function limitRange(namespace: string, createdMs: number): KubeObject {

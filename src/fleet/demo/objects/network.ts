@@ -107,6 +107,7 @@ export function endpointSlice(
   random: SeededRandom,
 ): KubeObject {
   const { name, namespace = '', labels, creationTimestamp } = owner.metadata
+  const reachable = pods.filter((pod) => pod.status.podIP !== undefined)
   const headless = owner.spec['clusterIP'] === 'None' ? { 'service.kubernetes.io/headless': '' } : {}
   return {
     apiVersion: 'discovery.k8s.io/v1',
@@ -125,7 +126,7 @@ export function endpointSlice(
       ownerReferences: [ownerReference(owner)],
     },
     addressType: 'IPv4',
-    endpoints: pods.filter((pod) => pod.status.podIP !== undefined).map((pod) => endpoint(pod, zoneOf)),
+    endpoints: reachable.length === 0 ? null : reachable.map((pod) => endpoint(pod, zoneOf)),
     ports: owner.spec.ports.map(({ name: port, protocol }) => ({ name: port, protocol, port: targetPort(pods, port) })),
   }
 }

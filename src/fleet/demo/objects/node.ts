@@ -4,6 +4,7 @@ import type { ClusterPlan, NodePool } from '../catalogue/clusters.ts'
 import type { SeededRandom } from '../seeded-random.ts'
 import { rfc3339, rfc3339Micro } from '../timestamp.ts'
 import type { KubeObject } from './kinds.ts'
+import { isLocal } from './storage.ts'
 
 export interface NodeDraft {
   readonly cluster: ClusterPlan
@@ -48,7 +49,9 @@ export function node(draft: NodeDraft, random: SeededRandom): KubeObject {
       creationTimestamp: rfc3339(createdMs),
       labels: nodeLabels(draft, name, zone),
       annotations: {
-        'csi.volume.kubernetes.io/nodeid': JSON.stringify({ [cluster.storageClass.provisioner]: name }),
+        ...(isLocal(cluster)
+          ? {}
+          : { 'csi.volume.kubernetes.io/nodeid': JSON.stringify({ [cluster.storageClass.provisioner]: name }) }),
         'node.alpha.kubernetes.io/ttl': '0',
         'volumes.kubernetes.io/controller-managed-attach-detach': 'true',
       },
@@ -198,6 +201,6 @@ export function csiNode(owner: KubeObject, cluster: ClusterPlan): KubeObject {
       annotations: { 'aurora.example/zone': labels?.['topology.kubernetes.io/zone'] ?? '' },
       ownerReferences: [{ apiVersion: 'v1', kind: 'Node', name, uid: uid ?? '' }],
     },
-    spec: { drivers: [driver] },
+    spec: { drivers: isLocal(cluster) ? null : [driver] },
   }
 }

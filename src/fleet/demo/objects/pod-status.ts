@@ -8,6 +8,13 @@ export interface PodPlace {
   readonly nodeName: string
   readonly hostIP: string
   readonly podIP: string
+  /** Of the node; admission puts both on a pod's labels. */
+  readonly zone: string
+  readonly region: string
+}
+
+export function topologyLabels({ zone, region }: PodPlace): Record<string, string> {
+  return { 'topology.kubernetes.io/region': region, 'topology.kubernetes.io/zone': zone }
 }
 
 /** The last end of a container that was started again. */

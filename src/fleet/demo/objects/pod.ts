@@ -4,7 +4,7 @@ import type { SeededRandom } from '../seeded-random.ts'
 import { rfc3339 } from '../timestamp.ts'
 import type { KubeObject, Pod, PodSpec, PodTemplate } from './kinds.ts'
 import { ownerReference } from './kinds.ts'
-import { podStatus, type PodPlace, type PodState } from './pod-status.ts'
+import { podStatus, topologyLabels, type PodPlace, type PodState } from './pod-status.ts'
 
 export interface PodDraft {
   readonly name: string
@@ -33,7 +33,11 @@ export function makePod(draft: PodDraft, random: SeededRandom): Pod {
     generation: 1,
     creationTimestamp: rfc3339(draft.createdMs),
     ...terminationOf(draft.state),
-    labels: { ...draft.template.metadata.labels, ...draft.labels },
+    labels: {
+      ...draft.template.metadata.labels,
+      ...draft.labels,
+      ...(draft.place === undefined ? {} : topologyLabels(draft.place)),
+    },
     ...(draft.template.metadata.annotations === undefined ? {} : { annotations: draft.template.metadata.annotations }),
     ownerReferences: [ownerReference(draft.owner)],
     ...(draft.state.kind === 'terminating' && draft.state.finalizer !== undefined

@@ -1,4 +1,5 @@
 /** Storage classes, claims, volumes and their attachments. */
+import type { JsonObject } from '../../../kube/columns/column.ts'
 import type { App } from '../catalogue/app.ts'
 import type { ClusterPlan } from '../catalogue/clusters.ts'
 import { digestOf, type SeededRandom } from '../seeded-random.ts'
@@ -42,7 +43,8 @@ export function csiDriver(cluster: ClusterPlan, createdMs: number): KubeObject {
 export interface BoundVolume {
   readonly claim: KubeObject
   readonly volume: KubeObject
-  readonly attachment: KubeObject
+  /** None for a volume that is a folder of its node. */
+  readonly attachment: KubeObject | undefined
 }
 
 /** A claim, the volume provisioned for it, and its attachment to `nodeName`. */
@@ -87,6 +89,8 @@ export function boundVolume(
     status: { phase: 'Bound', ...modes, capacity: { storage: size } },
   }
   const claimRef = { kind: 'PersistentVolumeClaim', namespace: app.namespace, name: claimName, uid, apiVersion: 'v1' }
+  const local = isLocal(cluster)
+  const finalizers = ['kubernetes.io/pv-protection', `external-attacher/${provisioner.replaceAll('.', '-')}`]
   const volume: KubeObject = {
     apiVersion: 'v1',
     kind: 'PersistentVolume',
@@ -94,16 +98,19 @@ export function boundVolume(
       name: volumeName,
       creationTimestamp,
       annotations: { 'pv.kubernetes.io/provisioned-by': provisioner },
-      finalizers: ['kubernetes.io/pv-protection', `external-attacher/${provisioner.replaceAll('.', '-')}`],
+      finalizers: local ? finalizers.slice(0, 1) : finalizers,
     },
     spec: {
       capacity: { storage: size },
-      csi: { driver: provisioner, volumeHandle: `vol-0${random.hex(16)}`, fsType: 'ext4' },
+      ...(local
+        ? { local: { path: `/opt/local-path-provisioner/${volumeName}_${app.namespace}_${claimName}` } }
+        : { csi: { driver: provisioner, volumeHandle: `vol-0${random.hex(16)}`, fsType: 'ext4' } }),
       ...modes,
       claimRef,
       persistentVolumeReclaimPolicy: 'Delete',
       storageClassName,
       volumeMode: 'Filesystem',
+      ...(local ? { nodeAffinity: { required: { nodeSelectorTerms: [onNode(nodeName)] } } } : {}),
     },
     status: { phase: 'Bound', lastPhaseTransitionTime: creationTimestamp },
   }
@@ -114,5 +121,14 @@ export function boundVolume(
     spec: { attacher: provisioner, nodeName, source: { persistentVolumeName: volumeName } },
     status: { attached: true },
   }
-  return { claim, volume, attachment }
+  return { claim, volume, attachment: local ? undefined : attachment }
+}
+
+/** Whether volumes are folders of a node: then nothing attaches them, and no CSI driver is there. */
+export function isLocal({ storageClass: { provisioner } }: ClusterPlan): boolean {
+  return provisioner === 'rancher.io/local-path'
+}
+
+function onNode(name: string): JsonObject {
+  return { matchExpressions: [{ key: 'kubernetes.io/hostname', operator: 'In', values: [name] }] }
 }

@@ -43,7 +43,9 @@ export function appTemplate(app: App, tag: string): PodTemplate {
     ...(app.kind === 'DaemonSet' ? { tolerations: [{ operator: 'Exists' }] } : {}),
     ...(app.priority === undefined ? {} : { priorityClassName: app.priority }),
   }
-  return { metadata: { labels: appLabels(app), annotations: appAnnotations(app) }, spec }
+  const annotations = appAnnotations(app)
+  const marked = Object.keys(annotations).length === 0 ? {} : { annotations }
+  return { metadata: { labels: appLabels(app), ...marked }, spec }
 }
 
 export function jobTemplate(job: ScheduledJob): PodTemplate {
@@ -89,7 +91,7 @@ function mainContainer(app: App, tag: string): Container {
     name: app.name,
     image: `${app.image}:${tag}`,
     ...(app.args === undefined ? {} : { args: app.args }),
-    ...(app.port === undefined ? {} : { ports: [{ name: portName(app), containerPort: app.port, protocol: 'TCP' }] }),
+    ...(app.port === undefined ? {} : { ports: [containerPort(app, app.port)] }),
     ...envOf(app),
     resources: resources(app.cpu, app.memory, gpu),
     ...(mounts.length === 0 ? {} : { volumeMounts: mounts }),
@@ -100,6 +102,12 @@ function mainContainer(app: App, tag: string): Container {
       ? { securityContext: { privileged: true } }
       : { securityContext: { capabilities: { drop: ['ALL'] }, allowPrivilegeEscalation: false } }),
   }
+}
+
+/** On the host's network a container's port is the host's. */
+function containerPort(app: App, port: number): JsonObject {
+  const hostPort = app.hostNetwork === true ? { hostPort: port } : {}
+  return { name: portName(app), ...hostPort, containerPort: port, protocol: 'TCP' }
 }
 
 export function portName(app: Pick<App, 'component'>): string {

@@ -213,7 +213,7 @@ export function jobRun(owner: KubeObject, job: ScheduledJob, dueMs: number, uid:
       namespace: job.namespace,
       uid,
       creationTimestamp: rfc3339(dueMs),
-      labels: { ...template.metadata.labels, ...labels },
+      labels: template.metadata.labels,
       annotations: { 'batch.kubernetes.io/cronjob-scheduled-timestamp': rfc3339(dueMs) },
       ownerReferences: [ownerReference(owner)],
     },

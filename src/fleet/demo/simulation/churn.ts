@@ -16,10 +16,18 @@ const MINUTE_MS = 60 * SECOND_MS
 export function startChurn(context: Context, kubelet: Kubelet): void {
   startHeartbeats(context)
   startCrashLoops(context, kubelet)
-  context.every(25 * SECOND_MS, 70 * SECOND_MS, () => { rollOut(context) }) // prettier-ignore
-  context.every(6 * SECOND_MS, 20 * SECOND_MS, () => { autoscale(context) }) // prettier-ignore
-  context.every(10 * SECOND_MS, 35 * SECOND_MS, () => { losePod(context, kubelet) }) // prettier-ignore
-  context.every(20 * SECOND_MS, 70 * SECOND_MS, () => { restartSome(context, kubelet) }) // prettier-ignore
+  context.every(25 * SECOND_MS, 70 * SECOND_MS, () => {
+    rollOut(context)
+  })
+  context.every(6 * SECOND_MS, 20 * SECOND_MS, () => {
+    autoscale(context)
+  })
+  context.every(10 * SECOND_MS, 35 * SECOND_MS, () => {
+    losePod(context, kubelet)
+  })
+  context.every(20 * SECOND_MS, 70 * SECOND_MS, () => {
+    restartSome(context, kubelet)
+  })
 }
 
 /** Applications whose pods fare well: the others keep their illness for the demo's lifetime. */
@@ -34,8 +42,12 @@ function startHeartbeats(context: Context): void {
   const { nodes } = context.scheduler
   for (const { name, dead } of nodes) {
     if (dead) continue
-    context.every(9 * SECOND_MS, 11 * SECOND_MS, () => { renewLease(context, name) }) // prettier-ignore
-    context.every(4 * MINUTE_MS, 6 * MINUTE_MS, () => { heartbeat(context, name) }) // prettier-ignore
+    context.every(9 * SECOND_MS, 11 * SECOND_MS, () => {
+      renewLease(context, name)
+    })
+    context.every(4 * MINUTE_MS, 6 * MINUTE_MS, () => {
+      heartbeat(context, name)
+    })
   }
   for (const name of ['kube-controller-manager', 'kube-scheduler']) {
     context.every(2 * SECOND_MS, 3 * SECOND_MS, () => {
@@ -66,7 +78,9 @@ function isCrashing(pod: Pod): boolean {
 /** The longest back-off is five minutes. */
 function startCrashLoops(context: Context, kubelet: Kubelet): void {
   for (const pod of context.pods().filter(isCrashing)) {
-    context.every(2 * MINUTE_MS, 5 * MINUTE_MS, () => { kubelet.crash(pod) }) // prettier-ignore
+    context.every(2 * MINUTE_MS, 5 * MINUTE_MS, () => {
+      kubelet.crash(pod)
+    })
   }
 }
 

@@ -60,7 +60,10 @@ export class ClusterSimulation {
     const context = this.#context
     for (const kind of ['Pod', 'ReplicaSet', 'Deployment']) {
       const type = this.store.types().find((candidate) => candidate.kind === kind)
-      if (type !== undefined) this.store.subscribe(type, ({ object }) => { this.#changed(object) }) // prettier-ignore
+      if (type !== undefined)
+        this.store.subscribe(type, ({ object }) => {
+          this.#changed(object)
+        })
     }
     for (const event of context.list('v1', 'Event')) {
       context.expire(event, EVENT_TTL_MS - (context.nowMs() - Date.parse(String(event['lastTimestamp']))))
@@ -88,7 +91,10 @@ export class ClusterSimulation {
   }
 
   #mark(kind: string, namespace: string, name: string): void {
-    if (this.#dirty.size === 0) this.#context.after(SYNC_DELAY_MS, () => { this.#sync() }) // prettier-ignore
+    if (this.#dirty.size === 0)
+      this.#context.after(SYNC_DELAY_MS, () => {
+        this.#sync()
+      })
     this.#dirty.add(`${kind}/${namespace}/${name}`)
   }
 

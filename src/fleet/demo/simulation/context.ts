@@ -31,6 +31,7 @@ export class Context {
   readonly #timers = new Set<() => void>()
   /** What an event is about, why and what it says → its name. */
   readonly #repeatable = new Map<string, { readonly namespace: string; readonly name: string }>()
+  readonly #addresses = new Set<string>()
   #stopped = false
 
   constructor({ cluster, apps, store, clock, random, scheduler }: ContextOptions) {
@@ -104,6 +105,14 @@ export class Context {
 
   replicaSetsOf(owner: KubeObject): Workload[] {
     return this.list<Workload>('apps/v1', 'ReplicaSet', (set) => isOwnedBy(set, owner))
+  }
+
+  /** An address for a Service that no other has. */
+  serviceAddress(): string {
+    const address = `172.20.${this.cluster.octet + this.random.int(1, 3)}.${this.random.int(2, 250)}`
+    if (this.#addresses.has(address)) return this.serviceAddress()
+    this.#addresses.add(address)
+    return address
   }
 
   app(namespace: string, name: string): App | undefined {

@@ -4,7 +4,7 @@ import { PRIORITIES } from '../objects/config.ts'
 import { isActive, type KubeObject, type Pod, type PodTemplate, type Workload } from '../objects/kinds.ts'
 import { templateHash } from '../objects/workload.ts'
 import { makePod } from '../objects/pod.ts'
-import { podStatus, type PodPlace, type PodState } from '../objects/pod-status.ts'
+import { podStatus, topologyLabels, type PodPlace, type PodState } from '../objects/pod-status.ts'
 import { rfc3339 } from '../timestamp.ts'
 import type { Context } from './context.ts'
 import type { PodActions } from './replicas.ts'
@@ -44,7 +44,9 @@ export class Kubelet implements PodActions {
     )
     context.put(pod)
     this.#announce(owner, pod)
-    context.after(random.int(40, 300), () => { this.#bind(pod, naming.node) }) // prettier-ignore
+    context.after(random.int(40, 300), () => {
+      this.#bind(pod, naming.node)
+    })
   }
 
   /** Begins the end of a pod: it is terminating for some seconds, then gone. */
@@ -58,7 +60,9 @@ export class Kubelet implements PodActions {
     for (const container of current.spec.containers) {
       this.#event(current, 'Normal', 'Killing', `Stopping container ${container.name}`, container.name)
     }
-    context.after(context.random.int(1_000, 6_000), () => { this.remove(current) }) // prettier-ignore
+    context.after(context.random.int(1_000, 6_000), () => {
+      this.remove(current)
+    })
   }
 
   remove(pod: Pod): void {
@@ -131,14 +135,20 @@ export class Kubelet implements PodActions {
         message,
         component: 'default-scheduler',
       })
-      context.after(30_000, () => { this.#bind(pod, node, started) }) // prettier-ignore
+      context.after(30_000, () => {
+        this.#bind(pod, node, started)
+      })
       return
     }
-    context.put({ ...current, spec: { ...current.spec, nodeName: place.nodeName } })
+    const labels = { ...current.metadata.labels, ...topologyLabels(place) }
+    const metadata = { ...current.metadata, labels }
+    context.put({ ...current, metadata, spec: { ...current.spec, nodeName: place.nodeName } })
     const message = `Successfully assigned ${namespace}/${name} to ${place.nodeName}`
     context.event({ about: current, type: 'Normal', reason: 'Scheduled', message, component: 'default-scheduler' })
     this.#become(current, { kind: 'creating' }, place)
-    context.after(context.random.int(900, 3_500), () => { this.#run(pod, place, started) }) // prettier-ignore
+    context.after(context.random.int(900, 3_500), () => {
+      this.#run(pod, place, started)
+    })
   }
 
   #run(pod: Pod, place: PodPlace, started: ((startedMs: number) => void) | undefined): void {
@@ -223,7 +233,8 @@ export class Kubelet implements PodActions {
 function placeOf(pod: Pod | undefined): PodPlace | undefined {
   const { nodeName } = pod?.spec ?? {}
   const { hostIP = '', podIP = '' } = pod?.status ?? {}
-  return nodeName === undefined ? undefined : { nodeName, hostIP, podIP }
+  const [zone, region] = ['zone', 'region'].map((key) => pod?.metadata.labels?.[`topology.kubernetes.io/${key}`] ?? '')
+  return nodeName === undefined ? undefined : { nodeName, hostIP, podIP, zone: zone ?? '', region: region ?? '' }
 }
 
 export function restartsOf(pod: Pod): number {

@@ -49,7 +49,7 @@ export class Scheduler {
     load.slots.set(pod, slot)
     const hostIP = nodeAddress(this.#cluster, best.index)
     const podIP = spec['hostNetwork'] === true ? hostIP : podAddress(this.#cluster, best.index, slot)
-    return { nodeName: best.name, hostIP, podIP }
+    return { nodeName: best.name, hostIP, podIP, zone: best.zone, region: this.#cluster.region }
   }
 
   /** The pod is gone: its room and address are free again. */

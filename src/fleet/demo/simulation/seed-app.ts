@@ -216,7 +216,7 @@ function seedVolume(context: Context, app: App, claimName: string, nodeName: str
   )
   context.put(claim)
   context.put(volume)
-  context.put(attachment)
+  if (attachment !== undefined) context.put(attachment)
 }
 
 function seedSurroundings(context: Context, app: App, replicas: number, createdMs: number): void {
@@ -228,8 +228,7 @@ function seedSurroundings(context: Context, app: App, replicas: number, createdM
     context.put(config.secret(`${app.name}-credentials`, app.namespace, 'Opaque', app.secret, createdMs, random))
   }
   if (app.port !== undefined && app.service !== 'None') {
-    const address = `172.20.${cluster.octet + 1 + random.int(0, 3)}.${random.int(2, 250)}`
-    context.put(network.service(app, cluster, createdMs, address, random))
+    context.put(network.service(app, cluster, createdMs, context.serviceAddress(), random))
     if (app.component !== 'database') context.put(custom.serviceMonitor(app, createdMs))
   }
   if (app.host !== undefined) seedIngress(context, app, createdMs)

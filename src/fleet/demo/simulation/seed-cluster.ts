@@ -6,7 +6,7 @@ import { clusterIssuer } from '../objects/custom.ts'
 import { customType, definition } from '../objects/definition.ts'
 import { ingressClass, kubernetesService, networkPolicy } from '../objects/network.ts'
 import { csiNode, node, nodeLease } from '../objects/node.ts'
-import { csiDriver, storageClass } from '../objects/storage.ts'
+import { csiDriver, isLocal, storageClass } from '../objects/storage.ts'
 import { rfc3339, rfc3339Micro } from '../timestamp.ts'
 import type { Context } from './context.ts'
 
@@ -53,7 +53,7 @@ function seedNodes(context: Context): void {
 function seedClasses(context: Context, bornMs: number): void {
   const { cluster } = context
   context.put(storageClass(cluster, bornMs))
-  context.put(csiDriver(cluster, bornMs))
+  if (!isLocal(cluster)) context.put(csiDriver(cluster, bornMs))
   context.put(ingressClass(bornMs + DAY_MS))
   context.put(clusterIssuer(bornMs + DAY_MS))
   for (const [name, value] of Object.entries(config.PRIORITIES)) context.put(config.priorityClass(name, value, bornMs))
