@@ -8,8 +8,8 @@ import { CACHED_FROM_CLUSTER_ANNOTATION, CLUSTER_NAME_ANNOTATION } from './annot
 import { CLOSE_BRACE, QUOTE, skipSpace, skipString } from './json-bytes.ts'
 import { MalformedObjectError } from './malformed-error.ts'
 import type { ClusterName } from './names.ts'
-import type { ObjectMetaSpans, ObjectScan, Span } from './object-scanner.ts'
 import { asBuffer, scanHead, scanWhole } from './object-scanner.ts'
+import type { ObjectMetaSpans, ObjectScan, Span } from './object-spans.ts'
 
 /** What an object of one shard is given where it lacks it. Keep one per shard: its bytes are prepared once. */
 export interface ObjectIdentity {

@@ -11,56 +11,10 @@ import { skipColon, skipSpace, skipString, skipValue, stringText, syntaxFault } 
 import { KeyMatcher } from './json-keys.ts'
 import { MalformedObjectError } from './malformed-error.ts'
 import type { ResourceVersion } from './names.ts'
+import type { ObjectMetaSpans, ObjectScan, ScanDraft, Span } from './object-spans.ts'
+import { newDraft } from './object-spans.ts'
 
-/**
- * What the pass learns. Positions count bytes; a `Start` and `End` of -1 mean that it is not there. Strings that are not
- * there are empty.
- */
-export interface ObjectMetaSpans {
-  readonly apiVersion: string
-  readonly kind: string
-  readonly namespace: string
-  readonly name: string
-  readonly uid: string
-  readonly resourceVersion: ResourceVersion
-  /** RFC 3339, as the member wrote it. */
-  readonly creationTimestamp: string
-  readonly deletionTimestamp: string | undefined
-  readonly labels: readonly (readonly [key: string, value: string])[]
-  /** The text of metadata.resourceVersion, quotes excluded. */
-  readonly versionStart: number
-  readonly versionEnd: number
-  /** The value of `metadata` and of some of its fields, from the opening to behind the closing bracket. */
-  readonly metadataStart: number
-  readonly metadataEnd: number
-  readonly labelsStart: number
-  readonly labelsEnd: number
-  readonly annotationsStart: number
-  readonly annotationsEnd: number
-  readonly ownerReferencesStart: number
-  readonly ownerReferencesEnd: number
-}
-
-/** A value, quotes and brackets included; `null` has a span too. */
-export interface Span {
-  readonly start: number
-  readonly end: number
-}
-
-/** What only the making of the canonical form needs besides. */
-export interface ObjectScan extends ObjectMetaSpans {
-  /** The whole object, without blanks around it. */
-  readonly start: number
-  readonly end: number
-  readonly apiVersionValue: Span | undefined
-  readonly kindValue: Span | undefined
-  readonly versionValue: Span | undefined
-  readonly annotationsValue: Span | undefined
-  readonly cachedFromValue: Span | undefined
-  readonly clusterNameValue: Span | undefined
-}
-
-type Draft = { -readonly [Field in keyof ObjectScan]: ObjectScan[Field] }
+export type { ObjectMetaSpans } from './object-spans.ts'
 
 /** Throws `MalformedObjectError` for what is no JSON object, or has a metadata of another shape. */
 export function scanObject(bytes: Uint8Array): ObjectMetaSpans {
@@ -147,7 +101,7 @@ function eachMember(bytes: Buffer, from: number, member: MemberScan): number {
   }
 }
 
-function topMember(bytes: Buffer, draft: Draft, keyStart: number, keyEnd: number, start: number): number {
+function topMember(bytes: Buffer, draft: ScanDraft, keyStart: number, keyEnd: number, start: number): number {
   const key = TOP_KEYS.match(bytes, keyStart, keyEnd)
   if (key === 'metadata') return metadata(bytes, draft, start)
   const end = skipValue(bytes, start)
@@ -161,7 +115,7 @@ function topMember(bytes: Buffer, draft: Draft, keyStart: number, keyEnd: number
   return end
 }
 
-function metadata(bytes: Buffer, draft: Draft, start: number): number {
+function metadata(bytes: Buffer, draft: ScanDraft, start: number): number {
   if (draft.metadataEnd !== -1) throw new MalformedObjectError('shape', 'metadata stands there twice', start)
   const end = objectOrNull(bytes, start, 'metadata', (keyStart, keyEnd, at) =>
     metadataMember(bytes, draft, keyStart, keyEnd, at),
@@ -171,7 +125,7 @@ function metadata(bytes: Buffer, draft: Draft, start: number): number {
   return end
 }
 
-function metadataMember(bytes: Buffer, draft: Draft, keyStart: number, keyEnd: number, start: number): number {
+function metadataMember(bytes: Buffer, draft: ScanDraft, keyStart: number, keyEnd: number, start: number): number {
   const key = METADATA_KEYS.match(bytes, keyStart, keyEnd)
   switch (key) {
     case undefined:
@@ -197,7 +151,7 @@ function metadataMember(bytes: Buffer, draft: Draft, keyStart: number, keyEnd: n
   }
 }
 
-function resourceVersion(bytes: Buffer, draft: Draft, start: number): number {
+function resourceVersion(bytes: Buffer, draft: ScanDraft, start: number): number {
   const end = skipValue(bytes, start)
   draft.resourceVersion = stringValue(bytes, start, end, 'metadata.resourceVersion') as ResourceVersion
   draft.versionValue = { start, end }
@@ -207,7 +161,7 @@ function resourceVersion(bytes: Buffer, draft: Draft, start: number): number {
   return end
 }
 
-function labels(bytes: Buffer, draft: Draft, start: number): number {
+function labels(bytes: Buffer, draft: ScanDraft, start: number): number {
   const found: [string, string][] = []
   const end = objectOrNull(bytes, start, 'metadata.labels', (keyStart, keyEnd, at) => {
     const behind = skipValue(bytes, at)
@@ -234,7 +188,7 @@ function withoutDuplicates(pairs: [string, string][]): [string, string][] {
   return pairs
 }
 
-function annotations(bytes: Buffer, draft: Draft, start: number): number {
+function annotations(bytes: Buffer, draft: ScanDraft, start: number): number {
   draft.cachedFromValue = undefined
   draft.clusterNameValue = undefined
   const end = objectOrNull(bytes, start, 'metadata.annotations', (keyStart, keyEnd, at) => {
@@ -251,7 +205,7 @@ function annotations(bytes: Buffer, draft: Draft, start: number): number {
   return end
 }
 
-function ownerReferences(bytes: Buffer, draft: Draft, start: number): number {
+function ownerReferences(bytes: Buffer, draft: ScanDraft, start: number): number {
   const end = skipValue(bytes, start)
   const present = !isNull(bytes, start)
   draft.ownerReferencesStart = present ? start : -1
@@ -275,36 +229,4 @@ function stringValue(bytes: Buffer, start: number, end: number, what: string): s
 /** Of a value that is known to be well-formed. */
 function isNull(bytes: Buffer, start: number): boolean {
   return bytes[start] === 0x6e
-}
-
-function newDraft(): Draft {
-  return {
-    start: 0,
-    end: 0,
-    apiVersion: '',
-    kind: '',
-    namespace: '',
-    name: '',
-    uid: '',
-    resourceVersion: '' as ResourceVersion,
-    creationTimestamp: '',
-    deletionTimestamp: undefined,
-    labels: [],
-    versionStart: -1,
-    versionEnd: -1,
-    metadataStart: -1,
-    metadataEnd: -1,
-    labelsStart: -1,
-    labelsEnd: -1,
-    annotationsStart: -1,
-    annotationsEnd: -1,
-    ownerReferencesStart: -1,
-    ownerReferencesEnd: -1,
-    apiVersionValue: undefined,
-    kindValue: undefined,
-    versionValue: undefined,
-    annotationsValue: undefined,
-    cachedFromValue: undefined,
-    clusterNameValue: undefined,
-  }
 }
