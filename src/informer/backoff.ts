@@ -11,8 +11,8 @@ export interface BackoffLimits {
 /** Source: client-go tools/cache/reflector.go, `NewReflectorWithOptions` (800 ms, 30 s, reset after 2 min, factor 2, jitter 1). */
 export const RETRY: BackoffLimits = { initialMs: 800, maxMs: 30_000, resetMs: 120_000 }
 
-/** For what only an administrator can mend (no right, no such kind, no credentials): half a minute, then up to five. */
-export const SLOW_RETRY: BackoffLimits = { initialMs: 30_000, maxMs: 300_000, resetMs: 900_000 }
+/** For what only an administrator can mend (no right, no such kind, no credentials): seconds first, then five minutes. */
+export const SLOW_RETRY: BackoffLimits = { initialMs: 5_000, maxMs: 300_000, resetMs: 900_000 }
 
 export class Backoff {
   readonly #limits: BackoffLimits

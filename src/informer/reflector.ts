@@ -5,7 +5,7 @@
  *   it does not know yet (its history was replaced), leads to another LIST.
  * - One request at a time, so one live watch for each (cluster, resource).
  * - The member's faults are reported and retried for ever, more and more slowly; what only an administrator can mend
- *   (401, 403, no such kind, no credentials) every half minute to five minutes. `run` rejects for faults of ours alone.
+ *   (401, 403, no such kind, no credentials) soon only every five minutes. `run` rejects for faults of ours alone.
  *
  * Source: client-go tools/cache/reflector.go, `ListAndWatchWithContext`. Left out: resync, streaming lists.
  */

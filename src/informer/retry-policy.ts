@@ -5,7 +5,7 @@ import type { ReflectorErrorCode, ReflectorPhase } from './reflector-error.ts'
 export interface RetryPolicy {
   /** Where to go on when the failure was not in a LIST (after a failed LIST comes another). */
   readonly next: ReflectorPhase
-  /** Retried every half minute to five minutes: only an administrator can mend it. */
+  /** Retried after five seconds, then up to every five minutes: only an administrator can mend it. */
   readonly slow: boolean
   /** The wait ends early when the member answers somebody else again. */
   readonly wakes: boolean

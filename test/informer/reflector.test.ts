@@ -270,7 +270,7 @@ test('a connection that breaks on a later page costs that page, not the list', a
   assert.equal(h.lists(), 4)
 })
 
-test('a refusal is told and asked again every half minute to five minutes, never in a storm', async () => {
+test('a refusal is told and asked again more and more slowly, never in a storm', async () => {
   for (const [code, reason] of [
     [403, 'forbidden'],
     [404, 'notFound'],
