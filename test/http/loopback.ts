@@ -45,6 +45,14 @@ export interface OpenWatch {
   close(): void
 }
 
+/** A client that has asked and reads nothing. */
+export interface StalledClient {
+  /** The server's side of the connection is closed. */
+  readonly isClosed: boolean
+  readonly closed: Promise<void>
+  leave(): void
+}
+
 export class Loopback {
   readonly #server: http.Server
   readonly #agent = new http.Agent({ keepAlive: true })
@@ -113,7 +121,7 @@ export class Loopback {
   }
 
   /** A client that asks and then reads nothing. */
-  async stalledWatch(path: string): Promise<{ readonly isClosed: boolean; readonly closed: Promise<void> }> {
+  async stalledWatch(path: string): Promise<StalledClient> {
     const { port } = this.#server.address() as AddressInfo
     const accepted = new Promise<Socket>((resolve) => this.#server.once('connection', resolve))
     const socket = connect({ port, host: '127.0.0.1' })
@@ -131,6 +139,9 @@ export class Loopback {
     })
     return {
       closed,
+      leave: () => {
+        socket.destroy()
+      },
       get isClosed() {
         return isClosed
       },
