@@ -2,7 +2,7 @@
  * Records of bytes in big chunks: no JavaScript object for each record, and memory goes back as records die.
  *
  * - A record has a slot, a small number that stays the same for as long as the record lives, and an address, which
- *   changes when it is rewritten or moved. Addresses count units of 8 bytes within a chunk: 17 bits, the chunk above them,
+ *   changes when it is rewritten or moved. Addresses count units of 8 bytes within a chunk: 16 bits, the chunk above them,
  *   so that 32 GiB fit into 32 bits.
  * - Chunks are written from front to back and never overwritten (but for the owner word, which only the arena reads). Who
  *   keeps `chunks` and some addresses can go on reading them, whatever happens to the arena.
@@ -16,14 +16,15 @@ export interface Chunk {
   live: number
 }
 
-/** Indexed by `address >>> 17`; undefined where a chunk has been let go. */
+/** Indexed by `address >>> 16`; undefined where a chunk has been let go. */
 export type Chunks = readonly (Chunk | undefined)[]
 
-const LARGEST_CHUNK = 1 << 20
+/** Bigger ones waste more at the end of each shard, smaller ones more at the end of each chunk (bench/cache.ts). */
+const LARGEST_CHUNK = 1 << 19
 /** Chunks double from here on, so that a shard with a handful of objects stays small. */
 const FIRST_CHUNK = 1 << 12
-const CHUNK_SHIFT = 17
-const MOST_CHUNKS = 0x7fff
+const CHUNK_SHIFT = 16
+const MOST_CHUNKS = 0xffff
 const UNIT_SHIFT = 3
 const OFFSET_MASK = (1 << CHUNK_SHIFT) - 1
 /** In front of each record: its length and the slot it belongs to, a word each. */
@@ -104,8 +105,15 @@ export class Arena {
   }
 
   remove(slot: number): void {
-    this.#release(this.address(slot))
-    this.#freeSlots.push(slot)
+    this.removeAll([slot])
+  }
+
+  /** All at once, so that none of them is moved out of the way of another. */
+  removeAll(slots: readonly number[]): void {
+    for (const slot of slots) {
+      this.#release(this.address(slot))
+      this.#freeSlots.push(slot)
+    }
     this.#settle()
   }
 
@@ -126,7 +134,7 @@ export class Arena {
     this.#liveBytes += size
   }
 
-  /** The chunk being written, or a new one where `size` bytes do not fit; a record above 1 MiB gets one to itself. */
+  /** The chunk being written, or a new one where `size` bytes do not fit; a record above half a MiB gets one to itself. */
   #room(size: number): Chunk {
     const tail = this.#chunks[this.#tail]
     if (tail !== undefined && tail.used + size <= tail.bytes.length && tail.used < LARGEST_CHUNK) return tail

@@ -7,6 +7,7 @@ import type { CanonicalObject } from '../kube/canonical-object.ts'
 import type { LabelSelector } from '../kube/label-selector.ts'
 import { Arena, chunkAt, grown, lengthAt, offsetAt } from './arena.ts'
 import { addLabel, SignatureFilter } from './label-signature.ts'
+import { labelValue } from './label-text.ts'
 
 const UNKNOWN = 0
 const MATCHES = 1
@@ -69,17 +70,10 @@ export class LabelSets {
   #matches(id: number, selector: LabelSelector, filter: SignatureFilter): boolean {
     const verdict = filter.verdict(this.#low[id] ?? 0, this.#high[id] ?? 0)
     if (verdict !== 'maybe') return verdict === 'yes'
-    const labels = this.#labels(id)
-    return selector.matches((key) => (Object.hasOwn(labels, key) ? (labels[key] ?? '') : undefined))
-  }
-
-  #labels(id: number): Record<string, string | null> {
     const address = this.#arena.address(id)
     const chunk = chunkAt(this.#arena.chunks, address)
     const start = offsetAt(address)
-    const length = lengthAt(chunk, start)
-    if (length === 0) return {}
-    return JSON.parse(chunk.bytes.toString('utf8', start, start + length)) as Record<string, string | null>
+    return selector.matches((key) => labelValue(chunk.bytes, start, start + lengthAt(chunk, start), key))
   }
 
   #add(place: number, hash: number, object: CanonicalObject, start: number, end: number): number {

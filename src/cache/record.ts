@@ -84,6 +84,13 @@ export function objectBytes(chunks: Chunks, address: number): Buffer {
   return chunk.bytes.subarray(start, offset + lengthAt(chunk, offset))
 }
 
+/** How many they are, without a view of them. */
+export function objectLength(chunks: Chunks, address: number): number {
+  const chunk = chunkAt(chunks, address)
+  const offset = offsetAt(address)
+  return lengthAt(chunk, offset) - HEAD - field(chunk, offset, KEY_LENGTH) - field(chunk, offset, UID_LENGTH)
+}
+
 /** One object where it lies. Strings are decoded when asked for. Keeps its chunk alive: `detached` does not. */
 export class StoredObject implements CachedObject {
   readonly cluster: ClusterName
@@ -120,6 +127,24 @@ export class StoredObject implements CachedObject {
     return chunk.bytes.subarray(start, this.#offset + lengthAt(chunk, this.#offset))
   }
 
+  /** The length of `bytes`, without making a view. */
+  get byteLength(): number {
+    const [chunk, offset] = [this.#chunk, this.#offset]
+    return lengthAt(chunk, offset) - HEAD - field(chunk, offset, KEY_LENGTH) - field(chunk, offset, UID_LENGTH)
+  }
+
+  /** Whether both have the same uid, without decoding it. */
+  hasUidOf(other: StoredObject): boolean {
+    const [start, length] = this.#uid()
+    const [otherStart, otherLength] = other.#uid()
+    return compareRange(this.#chunk.bytes, start, length, other.#chunk.bytes, otherStart, otherLength) === 0
+  }
+
+  #uid(): readonly [start: number, length: number] {
+    const keyLength = field(this.#chunk, this.#offset, KEY_LENGTH)
+    return [this.#offset + HEAD + keyLength, field(this.#chunk, this.#offset, UID_LENGTH)]
+  }
+
   get versionStart(): number {
     return field(this.#chunk, this.#offset, VERSION_START)
   }
@@ -145,6 +170,11 @@ export function detached(object: CachedObject): CachedObject {
   const { cluster, namespace, name, uid, resourceVersion, versionStart, versionEnd } = object
   const bytes = Buffer.from(object.bytes)
   return { cluster, namespace, name, uid, resourceVersion, bytes, versionStart, versionEnd }
+}
+
+/** The length of an object's bytes. */
+export function sizeOf(object: CachedObject): number {
+  return object instanceof StoredObject ? object.byteLength : object.bytes.length
 }
 
 /** An object that has just come in. */

@@ -9,7 +9,7 @@ import type { CachedObject, CacheEvent, CacheListener, ResourceReader, ShardStat
 import type { Snapshot, SnapshotFilter, WatchItem, WatchOptions } from './reader.ts'
 import { standingOf } from './resume.ts'
 import { sizeOf } from './record.ts'
-import { Shard, type ShardChange, type ShardSink } from './shard.ts'
+import { Shard, type ChangeMoment, type ShardChange, type ShardSink } from './shard.ts'
 import { FleetSnapshot, selectObjects, type ShardSelection } from './snapshot.ts'
 import { VersionVector } from './version-vector.ts'
 import { WatchWindow, type WindowBudget } from './watch-window.ts'
@@ -184,15 +184,13 @@ export class Resource implements ResourceReader, ShardSink, WatchSource {
     this.#wakeSoon()
   }
 
-  changed(shard: Shard, change: ShardChange): void {
-    const { type, object, previous, before, after } = change
+  changed(shard: Shard, { type, object, previous }: ShardChange, { before, after, atMs }: ChangeMoment): void {
     this.#vector = this.#vector.with(shard.cluster, after)
     const versions = this.#vector
     const event: CacheEvent = { type, object, previous, versions }
     const item: WatchItem = { type: 'EVENT', event, versions }
     const previousBytes = previous === undefined || previous === object ? 0 : sizeOf(previous)
     const bytes = sizeOf(object) + previousBytes + ENTRY_BYTES + VERSION_BYTES * versions.size
-    const atMs = this.clock.monotonicMs()
     const position = this.window.end
     this.window.push({ kind: 'change', shard, event, item, versions, position, before, after, bytes, atMs })
     this.#context.counted(this, type)

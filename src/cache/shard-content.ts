@@ -8,7 +8,7 @@ import { Arena, chunkAt, grown, offsetAt, type Chunks } from './arena.ts'
 import { KeyBuffer } from './key-buffer.ts'
 import { KeyOrder } from './key-order.ts'
 import { LabelSets } from './label-sets.ts'
-import { compareRecordKey, compareRecords, objectBytes, recordHasName } from './record.ts'
+import { compareRecordKey, compareRecords, objectBytes, objectLength, recordHasName } from './record.ts'
 import { recordLength, StoredObject, writeRecord } from './record.ts'
 
 /** The character behind `/`: no key of a namespace sorts behind `namespace0`. */
@@ -71,7 +71,7 @@ export class ShardContent {
   /** New bytes for an object that stays where it is in the order. */
   rewrite(slot: number, key: KeyBuffer, object: CanonicalObject): void {
     const uidLength = Buffer.byteLength(object.meta.uid)
-    this.#objectBytes -= objectBytes(this.#arena.chunks, this.#arena.address(slot)).length
+    this.#objectBytes -= objectLength(this.#arena.chunks, this.#arena.address(slot))
     this.#arena.rewrite(slot, recordLength(key, uidLength, object))
     this.#write(slot, key, uidLength, object)
     const before = this.labelSet(slot)
@@ -81,9 +81,15 @@ export class ShardContent {
 
   /** Forgets a slot that has no place in the order any more. */
   remove(slot: number): void {
-    this.#objectBytes -= objectBytes(this.#arena.chunks, this.#arena.address(slot)).length
-    this.labels.release(this.labelSet(slot))
-    this.#arena.remove(slot)
+    this.removeAll([slot])
+  }
+
+  removeAll(slots: readonly number[]): void {
+    for (const slot of slots) {
+      this.#objectBytes -= objectLength(this.#arena.chunks, this.#arena.address(slot))
+      this.labels.release(this.labelSet(slot))
+    }
+    this.#arena.removeAll(slots)
   }
 
   compareKey(slot: number, key: KeyBuffer): number {

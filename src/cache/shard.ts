@@ -20,14 +20,18 @@ export interface ShardChange {
   readonly type: WatchEventType
   readonly object: CachedObject
   readonly previous: CachedObject | undefined
-  /** Where a client stands before and after it: see shard-history.ts. */
+}
+
+/** Where a client stands before and after a change: see shard-history.ts. */
+export interface ChangeMoment {
   readonly before: ResourceVersion
   readonly after: ResourceVersion
+  readonly atMs: number
 }
 
 /** Who is told. Nothing is told of a shard that has not been listed yet. */
 export interface ShardSink {
-  changed(shard: Shard, change: ShardChange): void
+  changed(shard: Shard, change: ShardChange, moment: ChangeMoment): void
   /** The version moved without a change. */
   moved(shard: Shard): void
   /** The content was replaced; `first` the first time, when no changes are told. */
@@ -130,7 +134,7 @@ export class Shard implements StagingTarget {
       staging.namespace === undefined ? [0, order.length] : this.#content.namespaceRange(staging.namespace)
     const { changes, gone } = differences(this.#content, from, to, staging.order)
     order.splice(from, to, staging.order)
-    for (const slot of gone) this.#content.remove(slot)
+    this.#content.removeAll(gone)
     if (staging.namespace !== undefined) this.#listedNamespaces.add(staging.namespace)
     const first = !this.#synced
     if (first && !this.#isComplete(staging.namespace)) this.#version = version
@@ -212,7 +216,7 @@ export class Shard implements StagingTarget {
   }
 
   /** Brings one object in or out; returns what watchers are to be told. */
-  #change(type: WatchEventType, object: CanonicalObject, key: KeyBuffer): PendingChange[] {
+  #change(type: WatchEventType, object: CanonicalObject, key: KeyBuffer): ShardChange[] {
     const content = this.#content
     const index = content.find(key)
     const slot = index === -1 ? undefined : content.order.at(index)
@@ -255,18 +259,23 @@ export class Shard implements StagingTarget {
     if (gone.length === 0) return []
     const changes = gone.map((slot) => deletion(this.#content.object(slot)))
     order.splice(0, order.length, kept)
-    for (const slot of gone) this.#content.remove(slot)
+    this.#content.removeAll(gone)
     return changes
   }
 
   /** All but the last change leave the version where it was, so that a client cut off in between gets them again. */
-  #publish(changes: readonly PendingChange[], version: ResourceVersion): void {
+  #publish(changes: readonly ShardChange[], version: ResourceVersion): void {
     const before = this.#version
     const isReset = isOtherHistory(before, version)
     this.#version = version
-    changes.forEach((change, i) => {
-      this.#sink.changed(this, { ...change, before, after: i === changes.length - 1 ? version : before })
-    })
+    if (changes.length > 0) {
+      const atMs = this.#clock.monotonicMs()
+      const within: ChangeMoment = { before, after: before, atMs }
+      const last: ChangeMoment = { before, after: version, atMs }
+      changes.forEach((change, i) => {
+        this.#sink.changed(this, change, i === changes.length - 1 ? last : within)
+      })
+    }
     if (isReset) {
       this.history.supersede(before)
       this.history.reset(version)
@@ -277,9 +286,7 @@ export class Shard implements StagingTarget {
   }
 }
 
-type PendingChange = Pick<ShardChange, 'type' | 'object' | 'previous'>
-
-function owned(changes: readonly Difference[]): readonly PendingChange[] {
+function owned(changes: readonly Difference[]): readonly ShardChange[] {
   if (changes.length > FEW_CHANGES) return changes
   return changes.map(({ type, object, previous }) => {
     const own = detached(object)

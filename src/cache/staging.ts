@@ -168,6 +168,6 @@ export function deletion(object: StoredObject): Difference {
 }
 
 function replaced(previous: StoredObject, object: StoredObject): Difference[] {
-  if (previous.uid === object.uid) return [{ type: 'MODIFIED', object, previous }]
+  if (previous.hasUidOf(object)) return [{ type: 'MODIFIED', object, previous }]
   return [deletion(previous), { type: 'ADDED', object, previous: undefined }]
 }
