@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
+import type { Page } from '../../src/http/object-page.ts'
 import { readPage } from '../../src/http/object-page.ts'
 import type { Selection } from '../../src/http/selection.ts'
 import { compareUtf8 } from '../../src/util/bytes.ts'
@@ -52,7 +53,7 @@ test('each untouched object is on exactly one page, in order, while others come 
       let next = ''
       for (let i = 0; ; i++) {
         const { limit, changes } = steps[i % steps.length] as (typeof steps)[number]
-        const page = await readPage(source, { selection, clusters: undefined, limit, continue: next })
+        const page: Page = await readPage(source, { selection, clusters: undefined, limit, continue: next })
         assert.ok(page.length <= limit)
         assert.ok(page.continue === '' || page.length === limit)
         for (let j = 0; j < page.length; j++) seen.push(idOf(page.at(j)))
