@@ -9,6 +9,7 @@ import type { ClusterName } from '../../kube/names.ts'
 import type { Logger } from '../../telemetry/logger.ts'
 import type { Clock } from '../../util/clock.ts'
 import { ReplaceableCredentials } from '../credentials.ts'
+import { environmentProxy, type Environment } from '../environment-proxy.ts'
 import type { Fields } from '../fields.ts'
 import type { FleetWriter } from '../fleet.ts'
 import { createMemberClient, unreachableClient } from '../member-client.ts'
@@ -28,6 +29,8 @@ export interface KarmadaProviderOptions {
   readonly qps?: number
   readonly burst?: number
   readonly userAgent?: string
+  /** HTTPS_PROXY and NO_PROXY, for clusters without a proxyURL; default: no proxy. */
+  readonly environment?: Environment
 }
 
 interface Engaged {
@@ -168,13 +171,15 @@ export class KarmadaClusterProvider {
       unreachable: reason,
     })
     if (typeof secret === 'string') return closed(secret)
-    const { clock, qps, burst, userAgent } = this.#options
+    const { clock, qps, burst, userAgent, environment = {} } = this.#options
+    const fromEnvironment = environmentProxy(cluster.server, environment)
+    const proxy = cluster.proxy ?? (fromEnvironment === undefined ? undefined : { url: fromEnvironment })
     const credentials = new ReplaceableCredentials(credentialsOf(cluster, secret))
     try {
       const client = createMemberClient({
         server: cluster.server,
         credentials,
-        ...(cluster.proxy === undefined ? {} : { proxy: cluster.proxy }),
+        ...(proxy === undefined ? {} : { proxy }),
         clock,
         ...(qps === undefined ? {} : { qps }),
         ...(burst === undefined ? {} : { burst }),

@@ -1,5 +1,6 @@
 /** A client for one context of a kubeconfig: a member of `up`, or the control plane of `serve`. */
 import type { Clock } from '../../util/clock.ts'
+import { environmentProxy, type Environment } from '../environment-proxy.ts'
 import { createMemberClient } from '../member-client.ts'
 import { MemberError } from '../member-error.ts'
 import type { MemberClient } from '../member.ts'
@@ -8,8 +9,8 @@ import { loadKubeconfig, type KubeContext, type Kubeconfig } from './kubeconfig.
 
 export interface ContextClientOptions {
   readonly clock: Clock
-  /** For exec plugins: their PATH, HOME, AWS_PROFILE, … */
-  readonly environment: Readonly<Record<string, string | undefined>>
+  /** For exec plugins (their PATH, HOME, AWS_PROFILE, …), and HTTPS_PROXY where the cluster has no proxy-url. */
+  readonly environment: Environment
   readonly qps?: number
   readonly burst?: number
   readonly userAgent?: string
@@ -23,10 +24,11 @@ export function contextClient(
 ): MemberClient {
   const { cluster } = context
   const { clock, environment, ...limits } = options
+  const proxy = cluster.proxyUrl ?? environmentProxy(cluster.server, environment)
   return createMemberClient({
     server: cluster.server,
     credentials: new ContextCredentials({ context: latest, environment, clock }),
-    ...(cluster.proxyUrl === undefined ? {} : { proxy: { url: cluster.proxyUrl } }),
+    ...(proxy === undefined ? {} : { proxy: { url: proxy } }),
     compress: !cluster.disableCompression,
     clock,
     ...limits,
