@@ -144,15 +144,15 @@ class Draft implements Leaves {
   }
 
   image(text: string): void {
-    if (text !== '' && this.#typed('image', 'keyword', text)) this.#strong.add(text)
+    if (text !== '') this.#typed('image', 'keyword', text)
   }
 
   node(text: string): void {
-    if (text !== '' && this.#typed('node', 'keyword', text)) this.#other.add(text)
+    if (text !== '') this.#typed('node', 'keyword', text)
   }
 
   ip(text: string): void {
-    if (isIP(text) !== 0 && this.#typed('ip', 'ip', text)) this.#other.add(text)
+    if (isIP(text) !== 0) this.#typed('ip', 'ip', text)
   }
 
   words(text: string): void {
@@ -179,23 +179,23 @@ class Draft implements Leaves {
     if (!Array.isArray(references)) return
     for (const reference of references) {
       const { name } = record(reference)
-      if (typeof name !== 'string') continue
-      if (this.#typed('owner', 'keyword', name)) this.#other.add(name)
+      if (typeof name === 'string') this.#typed('owner', 'keyword', name)
     }
   }
 
-  /** A value of a field; false where it is there already. What is not of the field's type is taken as text. */
-  #typed(path: string, type: ColumnType, text: string): boolean {
+  /** A value of a field, once. What is not of the field's type is taken as text. */
+  #typed(path: string, type: ColumnType, text: string): void {
     const value = exactValue(text)
     const known = this.#values.get(path)
-    if (known?.includes(value) === true) return false
+    if (known?.includes(value) === true) return
     if (known === undefined) this.#values.set(path, [value])
     else known.push(value)
     const found = typedKey(type, value)
     if (known === undefined)
       this.#sortKeys.set(path, found === undefined ? sortableText(value) : found.mark + found.key)
     this.#addTyped(path, type, value, found)
-    return true
+    if (path === 'image') this.#strong.add(text)
+    if (path === 'node' || path === 'ip' || path === 'owner') this.#other.add(text)
   }
 
   #addTyped(path: string, type: ColumnType, value: string, found: TypedKey | undefined): void {

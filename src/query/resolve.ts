@@ -37,7 +37,7 @@ export type TextPredicate =
 
 export interface ResolvedQuery {
   readonly predicate: Predicate
-  /** The free text that ranks: what stands under no NOT. */
+  /** The free text that ranks: what stands under no NOT, or an even number of them. */
   readonly ranked: readonly TextPredicate[]
   /** What the reader of the answer should know of how the query was read. */
   readonly warnings: readonly string[]

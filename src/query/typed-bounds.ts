@@ -52,9 +52,7 @@ function boundsOf(type: ColumnType | 'json', comparison: Comparison, text: strin
     case 'time':
       return timeBounds(comparison, text, nowMs)
     case 'json':
-      return comparison === '='
-        ? exact
-        : [...compare(NUMBER, sortableNumber(text)), ...timeBounds(comparison, text, nowMs)]
+      return [...exact, ...compare(NUMBER, sortableNumber(text)), ...timeBounds(comparison, text, nowMs)]
   }
 }
 

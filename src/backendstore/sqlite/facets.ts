@@ -48,12 +48,33 @@ function countRows(db: DatabaseSync, expression: string): Counted[] {
 
 function countTerms(db: DatabaseSync, path: string): Counted[] {
   const statement = db.prepare(
-    `SELECT term AS value, count(*) AS count FROM temp.occurrence
+    `SELECT term, count(*) AS count FROM temp.occurrence
      WHERE term >= ? AND term < ? AND doc IN (SELECT id FROM temp.hit) GROUP BY term`,
   )
-  return MARKS.flatMap(([mark, read]) => {
+  const found = new Map<string, { terms: string[]; count: number }>()
+  for (const [mark, read] of MARKS) {
     const prefix = encodeTerms(termOf(path, mark, ''))
-    const rows = statement.all(prefix, after(prefix)) as unknown as Counted[]
-    return rows.map(({ value, count }) => ({ value: read(decodeTerm(value.slice(prefix.length))), count }))
-  })
+    for (const row of statement.iterate(prefix, after(prefix))) {
+      const { term, count } = row as { term: string; count: number }
+      const value = read(decodeTerm(term.slice(prefix.length)))
+      const known = found.get(value)
+      if (known === undefined) found.set(value, { terms: [term], count })
+      else known.terms.push(term)
+    }
+  }
+  return [...found].map(([value, { terms, count }]) => ({
+    value,
+    count: terms.length === 1 ? count : countDocuments(db, terms),
+  }))
+}
+
+/** Of a value that is a number here and a text there; a list may hold both. */
+function countDocuments(db: DatabaseSync, terms: readonly string[]): number {
+  const row = db
+    .prepare(
+      `SELECT count(DISTINCT doc) AS count FROM temp.occurrence
+       WHERE term IN (SELECT value FROM json_each(?)) AND doc IN (SELECT id FROM temp.hit)`,
+    )
+    .get(JSON.stringify(terms))
+  return (row as { count: number }).count
 }

@@ -2,6 +2,7 @@
  * A predicate as SQL over the index: wherever possible one FTS5 expression, which FTS5 evaluates document by document
  * with skips. What has too many terms for an expression becomes a query of its own over the occurrences of terms.
  */
+import { globMatcher } from '../../query/glob.ts'
 import type { Predicate, TextPredicate } from '../../query/resolve.ts'
 import { NUMBER, type SortableMark } from '../../query/sortable.ts'
 import {
@@ -13,7 +14,7 @@ import {
   wordTerms,
   type TermMark,
 } from '../../query/term.ts'
-import { exactValue, foldCase, pieces } from '../../query/tokens.ts'
+import { pieces } from '../../query/tokens.ts'
 import { encodeTerms, quoted, TOKEN_SEPARATOR } from './encoding.ts'
 import { keyRange } from './key-range.ts'
 import type { Vocabulary } from './vocabulary.ts'
@@ -82,10 +83,10 @@ class Compiler {
     if (prefix !== undefined && hasPieces(path)) {
       return or((['=', '~'] as const).map((mark) => prefixTerm(termOf(path, mark, prefix))))
     }
-    const expression = globExpression(pattern)
+    const matches = globMatcher(pattern)
     return this.#values(path, ['=', '~'], (value, mark) => {
-      if (mark === '~') return expression.test(value)
-      for (const piece of pieces(value)) if (expression.test(piece)) return true
+      if (mark === '~') return matches(value)
+      for (const piece of pieces(value)) if (matches(piece)) return true
       return false
     })
   }
@@ -124,9 +125,9 @@ export function compileText(text: TextPredicate, vocabulary: Vocabulary, columns
   if (text.type === 'phrase') {
     return { match: `${within}${quoted(text.words.join(TOKEN_SEPARATOR))}${text.prefix ? ' *' : ''}` }
   }
-  const expression = globExpression(text.pattern)
-  const found = vocabulary.words((word) => expression.test(word))
-  if (!found.complete) return vocabulary.wordOccurrences(columns, (word) => expression.test(word))
+  const matches = globMatcher(text.pattern)
+  const found = vocabulary.words(matches)
+  if (!found.complete) return vocabulary.wordOccurrences(columns, matches)
   return or(found.tokens.map((token) => ({ match: within + quoted(token) })))
 }
 
@@ -180,10 +181,4 @@ function split(filters: readonly Filter[]): { matches: string[]; queries: Filter
 function joinMatches(matches: readonly string[], operator: 'AND' | 'OR'): string {
   const [first = ''] = matches
   return matches.length === 1 ? first : `(${matches.join(` ${operator} `)})`
-}
-
-/** `*` any run, `?` one character; both sides folded. */
-export function globExpression(pattern: string): RegExp {
-  const source = exactValue(foldCase(pattern)).replace(/[.+^${}()|[\]\\/-]/g, '\\$&')
-  return new RegExp(`^${source.replace(/\*+/g, '.*').replace(/\?/g, '.')}$`, 'su')
 }

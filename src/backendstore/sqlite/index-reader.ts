@@ -102,8 +102,17 @@ export class IndexReader {
       (column) => [RANK[column], compileText(text, this.#vocabulary, [column])] as const,
     )
     if (text.type !== 'phrase' || text.prefix) return tiers
-    const whole = wordTerms('name', text.whole).map((term) => `terms : ${quoted(encodeTerms(term))}`)
-    return [[RANK.nameExact, { match: `(${whole.join(' OR ')})` }], ...tiers]
+    return [[RANK.nameExact, named(text.whole)], ...tiers]
+  }
+}
+
+/** Documents of that name, folded: among those that have it as a piece of their name. */
+function named(whole: string): Filter {
+  const pieces = wordTerms('name', whole).map((term) => `terms : ${quoted(encodeTerms(term))}`)
+  return {
+    sql: `SELECT found.id FROM (SELECT rowid AS id FROM idx WHERE idx MATCH ?) AS found
+          CROSS JOIN doc ON doc.id = found.id WHERE coalesce(doc.name_fold, doc.name) = ?`,
+    params: [`(${pieces.join(' OR ')})`, whole],
   }
 }
 
