@@ -44,11 +44,18 @@ export async function runServe(
     lastPlugin: (parts) => createKarmadaPlugin({ ...parts, host, clock, random }),
     onFault,
   })
+  const observing = {
+    clock,
+    random,
+    onError: (err: unknown) => {
+      log.debug({ err }, 'the control plane’s objects cannot be followed; retrying')
+    },
+  }
   const clusters = new KarmadaClusterProvider({
     controlPlane: host,
-    observe: (client, target, observer, signal) =>
-      observeObjects(client, target, observer, { clock, random, onError: () => undefined }, signal),
+    observe: (client, target, observer, signal) => observeObjects(client, target, observer, observing, signal),
     fleet: service.fleet,
+    environment: config.environment,
     qps: config.clusterApiQps,
     burst: config.clusterApiBurst,
     clock,
