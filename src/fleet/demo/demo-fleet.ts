@@ -2,7 +2,6 @@
  * The demo fleet: simulated clusters, each behind a real API server on loopback, in a thread of its own. They join the
  * fleet as any member does and are reached by the same client.
  */
-import { once } from 'node:events'
 import { Worker } from 'node:worker_threads'
 import type { ClusterName } from '../../kube/names.ts'
 import type { Clock } from '../../util/clock.ts'
@@ -48,6 +47,8 @@ export async function startDemoFleet(options: DemoFleetOptions): Promise<DemoFle
   const file = import.meta.url.endsWith('.ts') ? './worker.ts' : './worker.js'
   const worker = new Worker(new URL(file, import.meta.url), { workerData: data })
   const urls = new Map<ClusterName, string>()
+  const exited = new Promise<void>((resolve) => worker.once('exit', () => resolve())) // never rejects
+  let stopping = false
   const leave = (reason: string): void => {
     for (const name of urls.keys()) options.fleet.disengage(name, reason)
     urls.clear()
@@ -60,17 +61,23 @@ export async function startDemoFleet(options: DemoFleetOptions): Promise<DemoFle
       engage(options, plan, message)
       if (urls.size === plans.length) resolve()
     })
-    worker.once('error', (error: Error) => {
+    const failed = (error: Error): void => {
+      stopping = true
       leave('failed')
       reject(error)
       options.onFailure(error)
+    }
+    worker.once('error', failed)
+    worker.once('exit', (code) => {
+      if (!stopping) failed(new Error(`the demo fleet's thread ended with code ${code}`))
     })
   })
   return {
     urls,
     async stop() {
+      stopping = true
       leave('stopped')
-      await stopWorker(worker, options.clock)
+      await stopWorker(worker, exited, options.clock)
     },
   }
 }
@@ -89,12 +96,11 @@ function engage({ fleet, clock, qps, burst }: DemoFleetOptions, plan: ClusterPla
   fleet.engage(facts, createMemberClient({ server: url, credentials: noCredentials, clock, ...limits }))
 }
 
-async function stopWorker(worker: Worker, clock: Clock): Promise<void> {
-  const ended = once(worker, 'exit')
+async function stopWorker(worker: Worker, exited: Promise<void>, clock: Clock): Promise<void> {
   const cancel = clock.setTimeout(() => {
     void worker.terminate()
   }, STOP_MS)
   worker.postMessage('stop')
-  await ended
+  await exited
   cancel()
 }

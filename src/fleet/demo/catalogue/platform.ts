@@ -1,16 +1,7 @@
 /** What the platform team runs in every cluster: networking, ingress, certificates, monitoring, delivery. */
 import type { App } from './app.ts'
-
-type Defaults = Pick<App, 'team' | 'cpu' | 'memory' | 'kind' | 'replicas'>
-
-const small: Defaults = {
-  team: 'platform',
-  kind: 'Deployment',
-  replicas: 1,
-  cpu: ['50m', undefined],
-  memory: ['64Mi', '256Mi'],
-}
-const agent: Defaults = { ...small, kind: 'DaemonSet' }
+import { OBSERVABILITY_APPS } from './observability.ts'
+import { agent, small } from './platform-defaults.ts'
 
 const NETWORK: readonly App[] = [
   {
@@ -167,149 +158,6 @@ const SECURITY: readonly App[] = [
   },
 ]
 
-const OBSERVABILITY: readonly App[] = [
-  {
-    ...small,
-    name: 'prometheus-operator',
-    namespace: 'monitoring',
-    component: 'operator',
-    image: 'quay.io/prometheus-operator/prometheus-operator',
-    tag: 'v0.86.1',
-    port: 8080,
-    health: '/healthz',
-  },
-  {
-    ...small,
-    name: 'prometheus-k8s',
-    namespace: 'monitoring',
-    component: 'prometheus',
-    kind: 'StatefulSet',
-    image: 'quay.io/prometheus/prometheus',
-    tag: 'v3.7.3',
-    replicas: 2,
-    fixed: true,
-    cpu: ['500m', '2'],
-    memory: ['4Gi', '8Gi'],
-    port: 9090,
-    health: '/-/ready',
-    volume: '200Gi',
-    nodePool: 'data',
-    args: [
-      '--config.file=/etc/prometheus/config_out/prometheus.env.yaml',
-      '--storage.tsdb.retention.time=15d',
-      '--web.enable-lifecycle',
-    ],
-    sidecars: [
-      { name: 'config-reloader', image: 'quay.io/prometheus-operator/prometheus-config-reloader:v0.86.1', port: 8081 },
-    ],
-    host: 'prometheus',
-    sick: [{ kind: 'restarted', clusters: ['prod-us-east'] }],
-  },
-  {
-    ...small,
-    name: 'alertmanager-main',
-    namespace: 'monitoring',
-    component: 'alertmanager',
-    kind: 'StatefulSet',
-    image: 'quay.io/prometheus/alertmanager',
-    tag: 'v0.29.0',
-    replicas: 3,
-    fixed: true,
-    roles: ['production'],
-    port: 9093,
-    health: '/-/ready',
-    volume: '10Gi',
-  },
-  {
-    ...small,
-    name: 'grafana',
-    namespace: 'monitoring',
-    component: 'grafana',
-    image: 'docker.io/grafana/grafana',
-    tag: '12.2.1',
-    cpu: ['100m', '500m'],
-    port: 3000,
-    health: '/api/health',
-    host: 'grafana',
-    secret: ['GF_SECURITY_ADMIN_PASSWORD'],
-    config: {
-      'grafana.ini': '[server]\nroot_url = https://grafana.aurora.example\n[auth]\ndisable_login_form = true\n',
-    },
-  },
-  {
-    ...small,
-    name: 'otel-collector',
-    namespace: 'monitoring',
-    component: 'collector',
-    image: 'ghcr.io/open-telemetry/opentelemetry-collector-releases/opentelemetry-collector-contrib',
-    tag: '0.140.1',
-    replicas: 2,
-    cpu: ['200m', '1'],
-    memory: ['256Mi', '512Mi'],
-    port: 4317,
-    config: {
-      'relay.yaml':
-        'receivers:\n  otlp:\n    protocols: { grpc: {} }\nexporters:\n  otlphttp: { endpoint: https://traces.aurora.example }\n',
-    },
-  },
-  {
-    ...small,
-    name: 'kube-state-metrics',
-    namespace: 'monitoring',
-    component: 'exporter',
-    image: 'registry.k8s.io/kube-state-metrics/kube-state-metrics',
-    tag: 'v2.17.0',
-    port: 8080,
-    health: '/livez',
-  },
-  {
-    ...agent,
-    name: 'node-exporter',
-    namespace: 'monitoring',
-    component: 'exporter',
-    image: 'quay.io/prometheus/node-exporter',
-    tag: 'v1.10.2',
-    port: 9100,
-    hostNetwork: true,
-    priority: 'system-node-critical',
-    args: ['--path.rootfs=/host/root', '--no-collector.wifi'],
-  },
-  {
-    ...agent,
-    name: 'fluent-bit',
-    namespace: 'logging',
-    component: 'collector',
-    image: 'cr.fluentbit.io/fluent/fluent-bit',
-    tag: '4.1.1',
-    cpu: ['50m', '200m'],
-    memory: ['64Mi', '128Mi'],
-    port: 2020,
-    health: '/api/v1/health',
-    service: 'None',
-    config: {
-      'fluent-bit.conf':
-        '[SERVICE]\n    Flush 1\n[INPUT]\n    Name tail\n    Path /var/log/containers/*.log\n[OUTPUT]\n    Name loki\n    Host loki.logging.svc\n',
-    },
-    sick: [{ kind: 'oomKilled', clusters: ['prod-eu-west'] }],
-  },
-  {
-    ...small,
-    name: 'loki',
-    namespace: 'logging',
-    component: 'store',
-    kind: 'StatefulSet',
-    image: 'docker.io/grafana/loki',
-    tag: '3.5.8',
-    replicas: 2,
-    cpu: ['250m', '1'],
-    memory: ['1Gi', '2Gi'],
-    port: 3100,
-    health: '/ready',
-    volume: '100Gi',
-    nodePool: 'data',
-  },
-]
-
 const DELIVERY: readonly App[] = [
   {
     ...small,
@@ -361,4 +209,4 @@ const DELIVERY: readonly App[] = [
   },
 ]
 
-export const PLATFORM_APPS: readonly App[] = [...NETWORK, ...SECURITY, ...OBSERVABILITY, ...DELIVERY]
+export const PLATFORM_APPS: readonly App[] = [...NETWORK, ...SECURITY, ...OBSERVABILITY_APPS, ...DELIVERY]

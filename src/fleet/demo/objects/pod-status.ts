@@ -1,7 +1,8 @@
 /** The status a kubelet (or, for pods nobody runs, the scheduler) reports, for each way a pod can fare. */
 import type { JsonObject } from '../../../kube/columns/column.ts'
-import { digestOf, type SeededRandom } from '../seeded-random.ts'
+import type { SeededRandom } from '../seeded-random.ts'
 import { rfc3339 } from '../timestamp.ts'
+import { ended, identity, past, running, waiting, type PastEnd } from './container-status.ts'
 import type { Condition, Container, ContainerStatus, PodSpec, PodStatus } from './kinds.ts'
 
 export interface PodPlace {
@@ -15,13 +16,6 @@ export interface PodPlace {
 
 export function topologyLabels({ zone, region }: PodPlace): Record<string, string> {
   return { 'topology.kubernetes.io/region': region, 'topology.kubernetes.io/zone': zone }
-}
-
-/** The last end of a container that was started again. */
-export interface PastEnd {
-  readonly exitCode: number
-  readonly reason: string
-  readonly endedMs: number
 }
 
 /** Times are milliseconds since the epoch. */
@@ -228,61 +222,6 @@ function mainStatus(container: Container, index: number, state: PodState, random
 
 function pullReason(message: string): { reason: string; message: string } {
   return { reason: 'ImagePullBackOff', message }
-}
-
-function running(container: Container, startedMs: number, ready: boolean, random: SeededRandom): ContainerStatus {
-  const state = { running: { startedAt: rfc3339(startedMs) } }
-  return { ...identity(container, random), state, lastState: {}, ready, started: true }
-}
-
-function waiting(container: Container, reason: JsonObject): ContainerStatus {
-  return {
-    name: container.name,
-    state: { waiting: reason },
-    lastState: {},
-    ready: false,
-    restartCount: 0,
-    image: container.image,
-    imageID: '',
-    started: false,
-  }
-}
-
-/** What a container that has run is known by. */
-function identity(container: Container, random: SeededRandom): ContainerStatus {
-  const repository = container.image.slice(0, container.image.lastIndexOf(':'))
-  return {
-    name: container.name,
-    state: {},
-    lastState: {},
-    ready: false,
-    restartCount: 0,
-    image: container.image,
-    imageID: `${repository}@sha256:${digestOf(container.image)}`,
-    containerID: `containerd://${random.hex(64)}`,
-    started: false,
-    allocatedResources: container.resources.requests ?? {},
-    resources: container.resources,
-    ...(container.volumeMounts === undefined ? {} : { volumeMounts: container.volumeMounts.map(mounted) }),
-  }
-}
-
-function mounted({ name, mountPath, readOnly }: JsonObject): JsonObject {
-  return { name, mountPath, ...(readOnly === true ? { readOnly, recursiveReadOnly: 'Disabled' } : {}) }
-}
-
-function past(last: PastEnd, random: SeededRandom): Pick<ContainerStatus, 'lastState'> {
-  return { lastState: { terminated: ended(last, last.endedMs - random.int(4_000, 900_000), random) } }
-}
-
-function ended(end: PastEnd, startedMs: number, random: SeededRandom): JsonObject {
-  return {
-    exitCode: end.exitCode,
-    reason: end.reason,
-    startedAt: rfc3339(startedMs),
-    finishedAt: rfc3339(end.endedMs),
-    containerID: `containerd://${random.hex(64)}`,
-  }
 }
 
 export function qosClass(spec: PodSpec): 'Guaranteed' | 'Burstable' | 'BestEffort' {

@@ -7,7 +7,7 @@ import { appTemplate } from '../objects/template.ts'
 import { rfc3339, rfc3339Micro } from '../timestamp.ts'
 import type { Context } from './context.ts'
 import type { Kubelet } from './kubelet.ts'
-import { tagBefore } from './seed-app.ts'
+import { tagBefore } from './releases.ts'
 
 const SECOND_MS = 1_000
 const MINUTE_MS = 60 * SECOND_MS
@@ -112,7 +112,7 @@ function autoscale(context: Context): void {
   const target = app.autoscale?.cpuPercent ?? 70
   const percent = random.int(Math.round(target * 0.5), Math.round(target * 1.3))
   const current = deployment.spec.replicas
-  const step = percent > target * 1.1 ? 1 : percent < target * 0.65 ? -1 : 0
+  const step = percent > target * 1.1 ? 1 : percent < target * 0.7 ? -1 : 0
   const desired = Math.min(scaler.spec.maxReplicas, Math.max(scaler.spec.minReplicas, current + step))
   const lastScaleTime = desired === current ? scaler.status['lastScaleTime'] : rfc3339(context.nowMs())
   const currentMetrics = [currentCpu(app, percent)]

@@ -1,16 +1,15 @@
 /** One application as it has stood in a cluster for months: its workload, revisions, pods, and everything around it. */
 import type { App, Sickness } from '../catalogue/app.ts'
-import * as config from '../objects/config.ts'
-import * as custom from '../objects/custom.ts'
+import { PRIORITIES } from '../objects/config.ts'
 import type { Condition, KubeObject, Workload } from '../objects/kinds.ts'
-import * as network from '../objects/network.ts'
 import { makePod } from '../objects/pod.ts'
 import { rfc3339 } from '../timestamp.ts'
-import { boundVolume } from '../objects/storage.ts'
 import { appTemplate } from '../objects/template.ts'
 import { controllerRevision, daemonSet, deployment, replicaSet, statefulSet } from '../objects/workload.ts'
 import type { Context } from './context.ts'
 import { claimsOf, podLabels } from './kubelet.ts'
+import { sicknessesOf, tagBefore, tagOf } from './releases.ts'
+import { seedSurroundings, seedVolume } from './seed-surroundings.ts'
 import { onLostNode, seedLostPod, sickState } from './seed-sick.ts'
 import { CLUSTER_AGE_MS } from './seed-cluster.ts'
 
@@ -28,26 +27,9 @@ export function seedApp(context: Context, app: App): void {
   else seedDeployment(context, app, tag, replicas, createdMs)
 }
 
-/** System images follow the cluster's version; staging runs what production gets next. */
-function tagOf(app: App, { cluster }: Context): string {
-  if (app.name === 'kube-proxy') return cluster.kubernetesVersion
-  const ahead = cluster.role === 'staging' && app.image.startsWith('registry.aurora.example/')
-  return ahead ? tagBefore(app.tag, -1) : app.tag
-}
-
 function replicasOf(app: App, { cluster }: Context): number {
   if (app.fixed === true) return cluster.role === 'production' ? app.replicas : Math.min(app.replicas, 2)
   return Math.max(1, Math.round(app.replicas * cluster.size))
-}
-
-/** `2.31.0` → `2.30.4`: a tag of `steps` releases earlier (later, if negative). Tags of other forms stay. */
-export function tagBefore(tag: string, steps: number): string {
-  const parts = /^(v?\d+)\.(\d+)\.(\d+)(.*)$/.exec(tag)
-  if (parts === null) return tag
-  const [, major = '0', minor = '0', patch = '0', rest = ''] = parts
-  const earlier = Number(minor) - steps
-  if (earlier < 0) return `${major}.${minor}.${Math.max(0, Number(patch) - steps)}${rest}`
-  return `${major}.${earlier}.${(((Number(patch) + steps * 3) % 7) + 7) % 7}${rest}`
 }
 
 function seedDeployment(context: Context, app: App, tag: string, replicas: number, createdMs: number): void {
@@ -157,12 +139,6 @@ function isLost({ kind }: Sickness): boolean {
   return kind === 'evicted' || kind === 'stuckTerminating'
 }
 
-/** What fails in this cluster, one entry for each pod. */
-function sicknessesOf(app: App, { cluster }: Context): Sickness[] {
-  const here = (app.sick ?? []).filter((sickness) => sickness.clusters.includes(cluster.name))
-  return here.flatMap((sickness) => Array.from({ length: sickness.pods ?? 1 }, () => sickness))
-}
-
 interface Naming {
   readonly name: string
   readonly createdMs: number
@@ -190,7 +166,7 @@ export function seedPod(
       createdMs,
       place,
       state: sickState(context, app, sickness, createdMs, place, template.spec.containers[0]?.image ?? ''),
-      priority: config.PRIORITIES[app.priority ?? ''] ?? 0,
+      priority: PRIORITIES[app.priority ?? ''] ?? 0,
       ...podLabels(owner, name),
       ...claimsOf(owner, app, name),
     },
@@ -203,63 +179,4 @@ export function seedPod(
   }
   const lost = scheduler.nodes.some(({ dead, name: host }) => dead && host === place?.nodeName)
   return context.put(lost ? onLostNode(pod) : pod)
-}
-
-function seedVolume(context: Context, app: App, claimName: string, nodeName: string, createdMs: number): void {
-  const { claim, volume, attachment } = boundVolume(
-    app,
-    claimName,
-    context.cluster,
-    nodeName,
-    createdMs - 60 * DAY_MS,
-    context.random,
-  )
-  context.put(claim)
-  context.put(volume)
-  if (attachment !== undefined) context.put(attachment)
-}
-
-function seedSurroundings(context: Context, app: App, replicas: number, createdMs: number): void {
-  const { cluster, random } = context
-  context.put(config.serviceAccount(app.name, app.namespace, createdMs, app))
-  if (app.config !== undefined)
-    context.put(config.configMap(`${app.name}-config`, app.namespace, app.config, createdMs))
-  if (app.secret !== undefined) {
-    context.put(config.secret(`${app.name}-credentials`, app.namespace, 'Opaque', app.secret, createdMs, random))
-  }
-  if (app.port !== undefined && app.service !== 'None') {
-    context.put(network.service(app, cluster, createdMs, context.serviceAddress(), random))
-    if (app.component !== 'database') context.put(custom.serviceMonitor(app, createdMs))
-  }
-  if (app.host !== undefined) seedIngress(context, app, createdMs)
-  if (replicas > 1 && app.kind !== 'DaemonSet') context.put(config.disruptionBudget(app, replicas, createdMs))
-  if (app.autoscale !== undefined) context.put(config.autoscaler(app, replicas, random.int(35, 70), createdMs))
-  if (app.volume !== undefined && app.kind === 'Deployment') {
-    seedVolume(context, app, `${app.name}-data`, context.scheduler.nodes[0]?.name ?? '', createdMs + 60 * DAY_MS)
-  }
-  seedDelivery(context, app, createdMs)
-}
-
-function seedIngress(context: Context, app: App, createdMs: number): void {
-  const { cluster, random } = context
-  const renewedMs = context.nowMs() - random.int(1, 58) * DAY_MS
-  const ready = !(app.name === 'helpdesk' && cluster.role === 'staging')
-  context.put(network.ingress(app, cluster, createdMs))
-  context.put(custom.certificate(app, cluster, createdMs, renewedMs, ready))
-  if (ready)
-    context.put(
-      config.secret(`${app.name}-tls`, app.namespace, 'kubernetes.io/tls', ['tls.crt', 'tls.key'], renewedMs, random),
-    )
-}
-
-function seedDelivery(context: Context, app: App, createdMs: number): void {
-  if (app.namespace === 'kube-system' || app.namespace === 'argocd') return
-  const { random } = context
-  const broken = sicknessesOf(app, context).some(({ kind }) => kind !== 'restarted' && kind !== 'evicted')
-  const state: custom.ApplicationState = {
-    health: broken ? 'Degraded' : 'Healthy',
-    sync: random.chance(0.06) ? 'OutOfSync' : 'Synced',
-    reconciledMs: context.nowMs() - random.int(5_000, 170_000),
-  }
-  context.put(custom.application(app, `${app.image}:${tagOf(app, context)}`, createdMs, state, random))
 }
