@@ -63,6 +63,11 @@ export function unanswered(faults: readonly MemberFault[], absent: readonly Clus
         return new StatusError('notFound', first.message)
       case 410:
         return expired(first.message)
+      // Too long, in whole or its headers: asking again would not help.
+      case 413:
+      case 414:
+      case 431:
+        return badRequest(`the request is too long for the member clusters: ${first.message}`)
       default:
     }
   }
