@@ -1,6 +1,6 @@
 /** Which one version of a resource is cached for the whole fleet. */
 import type { PlanMember } from './plan.ts'
-import { servedBy, type ServedResource } from './served-resources.ts'
+import { servedBy } from './served-resources.ts'
 import { compareVersionPriority } from './version-priority.ts'
 import type { Wanted } from './wanted.ts'
 
@@ -27,7 +27,7 @@ function countServed(want: Wanted, members: readonly PlanMember[]): Map<string, 
   const counts = new Map<string, Count>()
   for (const { facts, resources } of members) {
     if (resources === undefined || !want.wantedOf(facts.name)) continue
-    for (const { version, preferred } of servedBy(resources).versions(want) satisfies readonly ServedResource[]) {
+    for (const { version, preferred } of servedBy(resources).versions(want.key)) {
       const count = counts.get(version) ?? { clusters: 0, preferred: 0 }
       count.clusters += 1
       count.preferred += preferred ? 1 : 0

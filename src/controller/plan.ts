@@ -82,10 +82,9 @@ export function planShards({ registries, members, known, cached }: PlanInput): P
   for (const registry of registries.toSorted((a, b) => compareUtf8(a.metadata.name, b.metadata.name))) {
     const { name } = registry.metadata
     const matching = ordered.filter(({ facts }) => matchesCluster(registry.spec.targetCluster, facts))
-    targets.set(
-      name,
-      matching.map(({ facts }) => facts.name),
-    )
+    const clusters = matching.map(({ facts }) => facts.name)
+    const target = new Set(clusters)
+    targets.set(name, clusters)
     if (matching.length === 0) {
       problems.push({ registry: name, reason: 'NoClusterMatches', message: 'no cluster matches spec.targetCluster' })
     }
@@ -95,7 +94,7 @@ export function planShards({ registries, members, known, cached }: PlanInput): P
         const key = groupResourceKey(wish)
         const all = wanted.get(key) ?? new Wanted(wish)
         wanted.set(key, all)
-        all.add(name, wish, selector.namespace, matching)
+        all.add(name, wish, selector.namespace, target)
       }
       problems.push(...resolved.problems.map((problem) => ({ registry: name, ...problem })))
     }
@@ -109,40 +108,44 @@ function assemble(
   problems: readonly PlanProblem[],
   cached: PlanInput['cached'],
 ): Pick<Plan, 'resources' | 'shards' | 'problems'> {
-  const resources: PlannedResource[] = []
-  const shards: PlannedShard[] = []
-  const all = [...problems]
-  for (const [key, want] of [...wanted].sort(([a], [b]) => compareUtf8(a, b))) {
-    const version = chooseVersion(want, members, cached.get(key)?.gvr.version)
-    const gvr = { group: want.group, version, resource: want.resource }
-    resources.push({ gvr, kind: want.kind, namespaced: want.namespaced })
-    for (const member of members) {
-      const shard = shardOf(member, want, gvr)
-      if (shard !== undefined) shards.push(shard)
-    }
-    all.push(...otherVersions(want, version))
+  const wants = [...wanted.values()]
+    .sort((a, b) => compareUtf8(a.key, b.key))
+    .map((want) => ({ want, resource: resourceOf(want, members, cached) }))
+  return {
+    resources: wants.map(({ resource }) => resource),
+    shards: members.flatMap((member) =>
+      wants.map(({ want, resource }) => shardOf(member, want, resource)).filter((shard) => shard !== undefined),
+    ),
+    problems: [...problems, ...wants.flatMap(({ want, resource }) => otherVersions(want, resource.gvr.version))],
   }
-  return { resources, shards: shards.sort((a, b) => compareUtf8(a.cluster, b.cluster)), problems: all }
+}
+
+function resourceOf(want: Wanted, members: readonly PlanMember[], cached: PlanInput['cached']): PlannedResource {
+  const version = chooseVersion(want, members, cached.get(want.key)?.gvr.version)
+  const { group, resource, kind, namespaced } = want
+  return { gvr: { group, version, resource }, kind, namespaced }
 }
 
 /**
  * Undefined where no registry wants the resource of this cluster, or the cluster is known not to serve it; one that gives
  * the name to another kind or scope does not.
  */
-function shardOf({ facts, resources }: PlanMember, want: Wanted, gvr: GroupVersionResource): PlannedShard | undefined {
+function shardOf({ facts, resources }: PlanMember, want: Wanted, resource: PlannedResource): PlannedShard | undefined {
   const scope = want.scopeOf(facts.name)
   if (scope === undefined) return undefined
-  const { kind, namespaced } = want
+  const { gvr, kind, namespaced } = resource
   if (resources !== undefined) {
-    const found = servedBy(resources).of(gvr, gvr.version)
+    const found = servedBy(resources)
+      .versions(want.key)
+      .find(({ version }) => version === gvr.version)
     if (found?.kind !== kind || found.namespaced !== namespaced) return undefined
   }
-  const cluster = { cluster: facts.name, clusterUid: facts.uid, served: resources !== undefined }
-  return { ...cluster, gvr, kind, namespaced, namespaces: scope.namespaces, registries: scope.registries }
+  const served = resources !== undefined
+  return { cluster: facts.name, clusterUid: facts.uid, gvr, kind, namespaced, served, ...scope }
 }
 
 function otherVersions(want: Wanted, version: string): PlanProblem[] {
-  const message = `${groupResourceKey(want)} is cached as ${version} for another registry`
+  const message = `${want.key} is cached as ${version} for another registry`
   return want.namedBy
     .filter((named) => named.version !== version)
     .map(({ registry }) => ({ registry, reason: 'OtherVersionCached', message }))

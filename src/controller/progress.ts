@@ -4,7 +4,7 @@ import type { ActiveShard } from './active-shard.ts'
 
 export interface Progress {
   /**
-   * Registries are read, every member has answered or failed, every shard has been listed or its member fails: waiting
+   * Registries are read and planned for, every member has answered or failed, every shard has been listed or its member fails: waiting
    * longer brings nothing that is not on its way by retries.
    */
   readonly settled: boolean
@@ -17,15 +17,18 @@ export interface Progress {
 
 export interface ProgressInput {
   readonly registriesSynced: boolean
+  /** Something changed that is not planned for yet. */
+  readonly planPending: boolean
   readonly members: readonly { readonly name: ClusterName; readonly discovered: boolean; readonly failed: boolean }[]
   readonly shards: Iterable<Pick<ActiveShard, 'synced' | 'failure'>>
 }
 
-export function progressOf({ registriesSynced, members, shards }: ProgressInput): Progress {
+export function progressOf({ registriesSynced, planPending, members, shards }: ProgressInput): Progress {
   const all = [...shards]
   return {
     settled:
       registriesSynced &&
+      !planPending &&
       members.every(({ discovered, failed }) => discovered || failed) &&
       all.every(({ synced, failure }) => synced || failure !== undefined),
     shards: all.length,

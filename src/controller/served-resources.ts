@@ -1,12 +1,14 @@
 /** What one cluster serves that can be cached (listable and watchable), indexed; made once for each discovery result. */
 import type { DiscoveredResource } from '../fleet/discovery.ts'
-import { groupResourceKey, type GroupResource } from '../kube/group-version.ts'
+import { groupResourceKey } from '../kube/group-version.ts'
 
 /** One version of one resource. */
 export type ServedResource = Pick<
   DiscoveredResource,
   'group' | 'version' | 'preferred' | 'kind' | 'resource' | 'namespaced'
 >
+
+const NONE: readonly ServedResource[] = []
 
 export class ServedResources {
   readonly #byResource = new Map<string, ServedResource[]>()
@@ -24,13 +26,9 @@ export class ServedResources {
     }
   }
 
-  of(resource: GroupResource, version: string): ServedResource | undefined {
-    return this.versions(resource).find((each) => each.version === version)
-  }
-
-  /** All versions of a resource, the preferred first where the cluster lists it so. */
-  versions(resource: GroupResource): readonly ServedResource[] {
-    return this.#byResource.get(groupResourceKey(resource)) ?? []
+  /** By `groupResourceKey`: all versions of a resource, the preferred first where the cluster lists it so. */
+  versions(key: string): readonly ServedResource[] {
+    return this.#byResource.get(key) ?? NONE
   }
 
   ofKind(group: string, kind: string): readonly ServedResource[] {

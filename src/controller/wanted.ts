@@ -1,7 +1,7 @@
 /** What registries together want of one resource. */
+import { groupResourceKey } from '../kube/group-version.ts'
 import type { ClusterName } from '../kube/names.ts'
 import { compareUtf8 } from '../util/bytes.ts'
-import type { PlanMember } from './plan.ts'
 import type { Wish } from './resolve-selector.ts'
 
 export interface Scope {
@@ -12,7 +12,9 @@ export interface Scope {
 
 interface Claim {
   readonly registry: string
+  /** Undefined: all. */
   readonly namespace: string | undefined
+  readonly clusters: ReadonlySet<ClusterName>
 }
 
 export class Wanted {
@@ -20,7 +22,9 @@ export class Wanted {
   readonly resource: string
   readonly kind: string
   readonly namespaced: boolean
-  readonly #claims = new Map<ClusterName, Claim[]>()
+  /** `groupResourceKey`. */
+  readonly key: string
+  readonly #claims: Claim[] = []
   readonly #named: { readonly version: string; readonly registry: string }[] = []
 
   constructor({ group, resource, kind, namespaced }: Wish) {
@@ -28,17 +32,14 @@ export class Wanted {
     this.resource = resource
     this.kind = kind
     this.namespaced = namespaced
+    this.key = groupResourceKey({ group, resource })
   }
 
   /** `namespace` undefined or empty: all of them, as always for what lies in none. */
-  add(registry: string, wish: Wish, namespace: string | undefined, members: readonly PlanMember[]): void {
+  add(registry: string, wish: Wish, namespace: string | undefined, clusters: ReadonlySet<ClusterName>): void {
     if (wish.version !== undefined) this.#named.push({ version: wish.version, registry })
     const all = !this.namespaced || namespace === undefined || namespace === ''
-    for (const { facts } of members) {
-      const claims = this.#claims.get(facts.name) ?? []
-      claims.push({ registry, namespace: all ? undefined : namespace })
-      this.#claims.set(facts.name, claims)
-    }
+    this.#claims.push({ registry, namespace: all ? undefined : namespace, clusters })
   }
 
   /** Versions that registries name, each with who names it. Empty where only wildcards ask. */
@@ -47,22 +48,28 @@ export class Wanted {
   }
 
   wantedOf(cluster: ClusterName): boolean {
-    return this.#claims.has(cluster)
+    return this.#claims.some(({ clusters }) => clusters.has(cluster))
   }
 
   /** Undefined where nobody wants it of this cluster. */
   scopeOf(cluster: ClusterName): Scope | undefined {
-    const claims = this.#claims.get(cluster)
-    if (claims === undefined) return undefined
+    const claims = this.#claims.filter(({ clusters }) => clusters.has(cluster))
+    const [first, second] = claims
+    if (first === undefined) return undefined
+    if (second === undefined) return { namespaces: only(first.namespace), registries: [first.registry] }
     const namespaces = new Set<string>()
     for (const { namespace } of claims) if (namespace !== undefined) namespaces.add(namespace)
     return {
-      namespaces: claims.some(({ namespace }) => namespace === undefined) ? undefined : sorted(namespaces),
-      registries: [...sorted(new Set(claims.map(({ registry }) => registry)))],
+      namespaces: claims.some(({ namespace }) => namespace === undefined) ? undefined : new Set(sorted(namespaces)),
+      registries: sorted(new Set(claims.map(({ registry }) => registry))),
     }
   }
 }
 
-function sorted(names: ReadonlySet<string>): ReadonlySet<string> {
-  return new Set([...names].sort(compareUtf8))
+function only(namespace: string | undefined): ReadonlySet<string> | undefined {
+  return namespace === undefined ? undefined : new Set([namespace])
+}
+
+function sorted(names: ReadonlySet<string>): string[] {
+  return [...names].sort(compareUtf8)
 }

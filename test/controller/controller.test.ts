@@ -71,7 +71,7 @@ test('a reflector that breaks starts again after a minute, and is told meanwhile
 
 test('a reflector that does not stop cannot write any more, and is not waited for longer than 5 s', async () => {
   const { runs, run } = scripted(false)
-  const world = new World(run)
+  await using world = new World(run)
   world.registries.set(registry('rr', [pods()]))
   world.join('m', await world.member())
   await world.until(() => runs.length === 1)
@@ -90,7 +90,6 @@ test('a reflector that does not stop cannot write any more, and is not waited fo
   await stop
   assert.deepEqual(world.objects('pods'), ['m/default/a'])
   first?.end()
-  await world[Symbol.asyncDispose]()
 })
 
 test('one registry that changes leaves the reflectors of others alone', async () => {
@@ -142,5 +141,5 @@ test('nothing is planned before the registries have been read', async () => {
   await world.until(() => runs.length === 1)
   assert.equal(world.controller.progress().settled, false)
   list(runs[0]?.store ?? assert.fail(), '5')
-  assert.equal(world.controller.progress().settled, true)
+  await world.until(() => world.controller.progress().settled)
 })

@@ -263,7 +263,7 @@ test('a CRD deleted and made again at once is listed again within seconds, not a
 })
 
 test('everything ends within bounded time after the signal, and asks nothing more', async () => {
-  const world = new World()
+  await using world = new World()
   const member = await world.member({ objects: [pod('a')] })
   world.registries.set(registry('rr', [everything]))
   world.join('m', member)
@@ -276,5 +276,4 @@ test('everything ends within bounded time after the signal, and asks nothing mor
   member.requests.length = 0
   await world.clock.advance(300_000)
   assert.equal(member.requests.length, 0)
-  await world[Symbol.asyncDispose]()
 })
