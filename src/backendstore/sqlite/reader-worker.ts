@@ -3,17 +3,19 @@ import { parentPort, workerData } from 'node:worker_threads'
 import type { SearchRequest } from '../../query/search-request.ts'
 import { openForReading } from './database.ts'
 import { IndexReader } from './index-reader.ts'
-import { serveCalls } from './worker-rpc.ts'
+import { serveOpened } from './worker-rpc.ts'
 
 export interface ReaderData {
   readonly file: string
 }
 
 if (parentPort !== null) {
-  const db = openForReading((workerData as ReaderData).file)
-  const reader = new IndexReader(db)
-  serveCalls(parentPort, {
-    search: (request: SearchRequest) => reader.search(request),
-    close: () => db.close(),
+  serveOpened(parentPort, () => {
+    const db = openForReading((workerData as ReaderData).file)
+    const reader = new IndexReader(db)
+    return {
+      search: (request: SearchRequest) => reader.search(request),
+      close: () => db.close(),
+    }
   })
 }

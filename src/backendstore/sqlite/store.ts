@@ -37,8 +37,17 @@ export class SqliteStore implements BackendStore {
   /** Rejects with `BackendStoreError` where the file cannot be opened. */
   static async open({ file }: SqliteStoreOptions): Promise<SqliteStore> {
     const writer = new WorkerClient('writer-worker', { file } satisfies WriterData)
-    await writer.call('ready', undefined) // from here on the file exists
-    return new SqliteStore(writer, new WorkerClient('reader-worker', { file } satisfies ReaderData))
+    const clients = [writer]
+    try {
+      await writer.call('ready', undefined) // from here on the file exists
+      const reader = new WorkerClient('reader-worker', { file } satisfies ReaderData)
+      clients.push(reader)
+      await reader.call('ready', undefined)
+      return new SqliteStore(writer, reader)
+    } catch (error) {
+      await Promise.all(clients.map((client) => client.close()))
+      throw error
+    }
   }
 
   write(batch: readonly Change[]): Promise<WriteSummary> {

@@ -72,7 +72,21 @@ export class WorkerClient {
 /** What a thread can be asked, by name. Methods may throw. */
 export type Methods = Readonly<Record<string, (args: never) => unknown>>
 
-export function serveCalls(port: MessagePort, methods: Methods): void {
+/** `open` makes what is asked; where it fails, every call is told why. */
+export function serveOpened(port: MessagePort, open: () => Methods): void {
+  let methods: Methods
+  try {
+    methods = { ready: () => undefined, ...open() }
+  } catch (error) {
+    const fail = (): never => {
+      throw toStoreError(error)
+    }
+    methods = { ready: fail, search: fail, write: fail }
+  }
+  serveCalls(port, methods)
+}
+
+function serveCalls(port: MessagePort, methods: Methods): void {
   port.on('message', ({ id, method, args }: Call) => {
     port.postMessage(answer(id, () => methods[method]?.(args as never)))
   })

@@ -6,35 +6,20 @@ import { Comparisons } from './comparisons.ts'
 import { openForWriting } from './database.ts'
 import { IndexWriter } from './index-writer.ts'
 import { unpackBatch, type PackedBatch } from './packed-batch.ts'
-import { toStoreError } from './sqlite-errors.ts'
-import { serveCalls, type Methods } from './worker-rpc.ts'
+import { serveOpened, type Methods } from './worker-rpc.ts'
 
 export interface WriterData {
   readonly file: string
 }
 
-if (parentPort !== null) serveCalls(parentPort, methods((workerData as WriterData).file))
-
-/** A file that cannot be opened is told to the first call, `ready`. */
-function methods(file: string): Methods {
-  let db
-  try {
-    db = openForWriting(file)
-  } catch (error) {
-    return {
-      ready: () => {
-        throw toStoreError(error)
-      },
-    }
-  }
-  return methodsOf(db)
+if (parentPort !== null) {
+  serveOpened(parentPort, () => methodsOf(openForWriting((workerData as WriterData).file)))
 }
 
 function methodsOf(db: DatabaseSync): Methods {
   const writer = new IndexWriter(db)
   const comparisons = new Comparisons(writer)
   return {
-    ready: () => undefined,
     write: (batch: PackedBatch) => writer.write(unpackBatch(batch)),
     dropShard: (shard: ShardIdentity) => writer.dropShard(shard),
     shards: () => writer.shards(),

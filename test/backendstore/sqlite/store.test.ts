@@ -1,0 +1,114 @@
+import assert from 'node:assert/strict'
+import { readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { DatabaseSync } from 'node:sqlite'
+import { describe, test } from 'node:test'
+import { isBackendStoreError } from '../../../src/backendstore/errors.ts'
+import { SqliteStore } from '../../../src/backendstore/sqlite/store.ts'
+import { remove, storeSuite, upsert } from '../../conformance/backend-store-suite.ts'
+import { ask, namesFound } from '../../support/search.ts'
+import { newStore } from './stores.ts'
+
+storeSuite(async () => {
+  const { store, folder } = await newStore()
+  return {
+    store,
+    dispose: async () => {
+      await store.close()
+      rmSync(folder, { recursive: true, force: true })
+    },
+  }
+})
+
+describe('SQLite', () => {
+  test('keeps its documents over a restart', async (t) => {
+    const { store, folder, file } = await newStore()
+    t.after(() => rmSync(folder, { recursive: true }))
+    await store.write([upsert('a', { body: { status: { podIP: '10.0.0.1' } } })])
+    await store.close()
+    const again = await SqliteStore.open({ file })
+    t.after(() => again.close())
+    assert.deepEqual(await namesFound(again, '10.0.0.1'), ['default/a'])
+    assert.equal((await again.write([upsert('a', { body: { status: { podIP: '10.0.0.1' } } })])).unchanged, 1)
+    await again.write([upsert('b', { body: { status: { podIP: '10.0.0.2' } } })])
+    assert.deepEqual(await namesFound(again, '', { sort: ['-ip'] }), ['default/b', 'default/a'])
+  })
+
+  test('makes a damaged file, and one of another version, anew', async (t) => {
+    const { store, folder, file } = await newStore()
+    t.after(() => rmSync(folder, { recursive: true }))
+    await store.write([upsert('a')])
+    await store.close()
+    writeFileSync(file, Buffer.alloc(20_000, 'not a database '))
+    const second = await SqliteStore.open({ file })
+    assert.equal((await ask(second, '')).total, 0)
+    await second.write([upsert('b')])
+    await second.close()
+    const db = new DatabaseSync(file)
+    db.exec('PRAGMA user_version = 999')
+    db.close()
+    const third = await SqliteStore.open({ file })
+    t.after(() => third.close())
+    assert.equal((await ask(third, '')).total, 0)
+  })
+
+  test('says why a file cannot be opened', async (t) => {
+    const { store, folder } = await newStore()
+    await store.close()
+    t.after(() => rmSync(folder, { recursive: true }))
+    await assert.rejects(SqliteStore.open({ file: `${folder}/missing/search.db` }), (error) =>
+      isBackendStoreError(error, 'io'),
+    )
+  })
+
+  test('a full disk refuses the batch whole, goes on answering, and recovers', async (t) => {
+    const { store, folder } = await newStore()
+    t.after(async () => {
+      await store.close()
+      rmSync(folder, { recursive: true })
+    })
+    await store.write([upsert('before')])
+    await store.limitPages(1) // SQLite takes the number of pages there are
+    const many = Array.from({ length: 2_000 }, (_, i) => upsert(`p${i}`, { annotations: { note: `some words ${i}` } }))
+    await assert.rejects(store.write([remove('before'), ...many]), (error) => {
+      assert.equal(isBackendStoreError(error, 'full'), true)
+      assert.match((error as Error).message, /no space is left/)
+      return true
+    })
+    assert.deepEqual(await namesFound(store, ''), ['default/before'])
+    await store.limitPages(1_000_000)
+    assert.equal((await store.write([remove('before'), ...many])).written, 2_000)
+    assert.equal((await ask(store, 'words')).total, 2_000)
+  })
+
+  test('the file holds no bodies and no Secret', async (t) => {
+    const { store, folder, file } = await newStore()
+    t.after(() => rmSync(folder, { recursive: true }))
+    const shard = { cluster: 'm', group: '', version: 'v1', resource: 'secrets', kind: 'Secret' }
+    await store.write([
+      upsert('s', { shard, body: { data: { password: 'c3VwZXJzZWNyZXQ' }, stringData: { k: 'plainsecret' } } }),
+    ])
+    await store.close()
+    const text = readFileSync(file).toString('latin1').toLowerCase()
+    assert.equal(text.includes('password'), true)
+    for (const secret of ['c3vwzxjzzwnyzxq', 'plainsecret', '"apiversion"'])
+      assert.equal(text.includes(secret), false, secret)
+  })
+
+  test('changes of thousands of objects leave no stale entries behind', async (t) => {
+    const { store, folder } = await newStore()
+    t.after(async () => {
+      await store.close()
+      rmSync(folder, { recursive: true })
+    })
+    const round = (r: number) =>
+      Array.from({ length: 500 }, (_, i) => upsert(`p${i}`, { version: `${r}`, labels: { round: `r${(r + i) % 5}` } }))
+    for (let r = 0; r < 6; r++) await store.write(round(r))
+    const { total, facets } = await ask(store, '', { facets: ['label.round'] })
+    assert.equal(total, 500)
+    assert.deepEqual(
+      facets[0]?.values.map(({ count }) => count),
+      [100, 100, 100, 100, 100],
+    )
+    assert.equal((await ask(store, 'label.round=r0')).total, 100)
+  })
+})
