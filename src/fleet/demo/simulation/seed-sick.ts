@@ -146,7 +146,9 @@ function seedEvent(context: Context, about: KubeObject, draft: Draft): void {
   const { random } = context
   const nowMs = context.nowMs()
   const lastMs = nowMs - random.int(10_000, 40 * MINUTE_MS)
-  const firstMs = draft.count > 1 ? lastMs - draft.count * 5 * MINUTE_MS : lastMs
+  const createdMs = Date.parse(about.metadata.creationTimestamp ?? '')
+  // Repeated every few minutes, but not since before there was anything to tell of.
+  const firstMs = draft.count > 1 ? Math.max(createdMs + 20_000, lastMs - draft.count * 5 * MINUTE_MS) : lastMs
   const host = (about['spec'] as { nodeName?: string } | undefined)?.nodeName
   context.put(
     makeEvent(
