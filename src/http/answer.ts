@@ -3,6 +3,7 @@ import type { OutgoingHttpHeaders, ServerResponse } from 'node:http'
 import type { ApiRequest } from './api-request.ts'
 import type { BodyOptions } from './body-writer.ts'
 import { BodyWriter, ClientGoneError } from './body-writer.ts'
+import { cutOff, isGone } from './connection.ts'
 
 /** One request and the response that answers it. */
 export interface Exchange {
@@ -25,8 +26,8 @@ export async function sendBody(
     await produce(body)
     await body.end()
   } catch (error) {
-    if (error instanceof ClientGoneError || response.destroyed) return
-    if (response.headersSent) response.destroy()
+    if (error instanceof ClientGoneError || isGone(response)) return
+    if (response.headersSent) cutOff(response)
     throw error
   }
 }

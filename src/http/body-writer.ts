@@ -9,6 +9,7 @@ import { promisify } from 'node:util'
 import { constants, createGzip, gzip as gzipCallback } from 'node:zlib'
 import { parseQuality } from './accept-encoding.ts'
 import { Breather } from './breather.ts'
+import { isGone } from './connection.ts'
 
 const gzipOnce = promisify(gzipCallback)
 
@@ -81,7 +82,7 @@ export class BodyWriter {
    * `ClientGoneError` when nobody reads any more.
    */
   ready(): Promise<void> | undefined {
-    if (this.#response.destroyed) return Promise.reject(new ClientGoneError())
+    if (isGone(this.#response)) return Promise.reject(new ClientGoneError())
     if (this.#draining) return this.#drained()
     if (!this.#turn) return undefined
     this.#turn = false
@@ -89,7 +90,7 @@ export class BodyWriter {
   }
 
   async end(): Promise<void> {
-    if (this.#response.destroyed) throw new ClientGoneError()
+    if (isGone(this.#response)) throw new ClientGoneError()
     if (this.#sink === undefined) return this.#endWhole()
     if (this.#used > 0) this.#send()
     if (this.#sink !== this.#response) {
@@ -141,7 +142,7 @@ export class BodyWriter {
 async function pump(from: AsyncIterable<Buffer> & Writable, to: ServerResponse): Promise<void> {
   try {
     for await (const chunk of from) {
-      if (to.destroyed) break
+      if (isGone(to)) break
       if (!to.write(chunk)) await drained(to, to)
     }
   } finally {
@@ -151,7 +152,7 @@ async function pump(from: AsyncIterable<Buffer> & Writable, to: ServerResponse):
 
 /** Waits until `sink` takes more; rejects with `ClientGoneError` if the response closes first. */
 export async function drained(sink: Writable, response: ServerResponse): Promise<void> {
-  if (response.destroyed) throw new ClientGoneError()
+  if (isGone(response)) throw new ClientGoneError()
   if (!sink.writableNeedDrain) return
   const settled = new AbortController()
   const { signal } = settled
@@ -160,7 +161,7 @@ export async function drained(sink: Writable, response: ServerResponse): Promise
   } finally {
     settled.abort()
   }
-  if (response.destroyed) throw new ClientGoneError()
+  if (isGone(response)) throw new ClientGoneError()
 }
 
 /** Ends a response and waits until everything is handed to the socket, or the client is gone. */

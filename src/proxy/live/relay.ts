@@ -3,6 +3,7 @@ import type { OutgoingHttpHeaders } from 'node:http'
 import type { MemberResponse } from '../../fleet/member.ts'
 import { sendBody } from '../../http/answer.ts'
 import { drained } from '../../http/body-writer.ts'
+import { cutOff, isGone } from '../../http/connection.ts'
 import type { ProxyRequest } from '../plugin.ts'
 
 /** What of an answer's head concerns the client; the rest belongs to the connection, or names the other server. */
@@ -44,13 +45,13 @@ export async function relayStream(request: ProxyRequest, answer: MemberResponse)
   response.flushHeaders()
   try {
     for await (const chunk of answer.body) {
-      if (response.destroyed) return
+      if (isGone(response)) return
       if (!response.write(chunk)) await drained(response, response)
     }
     response.end()
   } catch (error) {
-    if (response.destroyed) return
-    response.destroy() // a stream that broke must not look like one that ended
+    if (isGone(response)) return
+    cutOff(response) // a stream that broke must not look like one that ended
     throw error
   }
 }

@@ -1,6 +1,7 @@
 /** The wire of a watch: one JSON line for each event, written with back-pressure, several lines at once. */
 import type { OutgoingHttpHeaders, ServerResponse } from 'node:http'
 import { drained } from '../../http/body-writer.ts'
+import { cutOff } from '../../http/connection.ts'
 import type { Status } from '../../kube/status-error.ts'
 import type { Clock } from '../../util/clock.ts'
 
@@ -71,7 +72,7 @@ export class EventStream {
   giveUp(clock: Clock): void {
     if (!this.#waiting || this.#cancelCut !== undefined) return
     this.#cancelCut = clock.setTimeout(() => {
-      this.#response.destroy()
+      cutOff(this.#response)
     }, GRACE_MS)
   }
 
