@@ -11,6 +11,7 @@ import { encodeVersionMap } from '../../kube/multi-cluster-version.ts'
 import type { IncludeObject } from '../../kube/table.ts'
 import { renderTable } from '../../kube/table.ts'
 import type { Clock } from '../../util/clock.ts'
+import { SplicedEvents } from './spliced-events.ts'
 
 export interface RendererOptions {
   readonly gvk: GroupVersionKind
@@ -24,7 +25,7 @@ export interface RendererOptions {
 type VersionedObject = Pick<CachedObject, 'bytes' | 'versionStart' | 'versionEnd'>
 
 /** Every watcher that stands at the event's own versions gets the same bytes. */
-const spliced = new WeakMap<CacheEvent, Buffer>()
+const spliced = new SplicedEvents()
 
 export class EventRenderer {
   readonly #options: RendererOptions
@@ -42,12 +43,8 @@ export class EventRenderer {
   /** The event's object; made once for all watchers at the same versions. */
   event(event: CacheEvent, versions: VersionMap): Uint8Array {
     if (versions !== event.versions) return this.object(event.object, versions)
-    let bytes = spliced.get(event)
     const token = encodeVersionMap(versions)
-    if (bytes === undefined) {
-      bytes = withResourceVersion(event.object, token)
-      spliced.set(event, bytes)
-    }
+    const bytes = spliced.get(event, () => withResourceVersion(event.object, token))
     return this.#represent(bytes, token)
   }
 
