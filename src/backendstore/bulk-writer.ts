@@ -183,7 +183,11 @@ export class BulkWriter {
     if (current === undefined || state?.synced !== true) return
     const shard = { resource: current, cluster }
     const names = await this.#options.store.compare(identityOf(shard), manifestOf(shard))
-    for (const { namespace, name } of names) this.#changed(shard, namespace, name)
+    for (const { namespace, name } of names) {
+      // What finds no room is found by the next comparison.
+      if (this.#pending.isFull) return this.#compareLater(shard)
+      this.#changed(shard, namespace, name)
+    }
   }
 
   /** What fails is tried again: a batch's names are noted anew. */

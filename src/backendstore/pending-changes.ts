@@ -36,6 +36,10 @@ export class PendingChanges {
     return this.#size
   }
 
+  get isFull(): boolean {
+    return this.#size >= this.#limit
+  }
+
   /** False where the shard's names had to be forgotten: it has to be compared. */
   add(shard: ShardRef, namespace: string, name: string): boolean {
     const pending = this.#shard(shard)
