@@ -11,7 +11,7 @@ import { badRequest } from '../kube/status-error.ts'
 import type { Operator, QueryNode, QueryValue } from './ast.ts'
 
 /** More is a mistake or an attack: every term costs an index look-up. */
-export const MAX_QUERY_CHARS = 20_000
+export const MAX_QUERY_CHARS = 12_000
 export const MAX_QUERY_TERMS = 256
 const MAX_DEPTH = 32
 

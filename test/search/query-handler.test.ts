@@ -1,0 +1,249 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { rmSync } from 'node:fs'
+import { createQueryHandler } from '../../src/search/query-handler.ts'
+import { manifestOf, identityOf } from '../../src/backendstore/manifest.ts'
+import type { SqliteStore } from '../../src/backendstore/sqlite/store.ts'
+import type { SearchStore } from '../../src/query/search-request.ts'
+import { Loopback } from '../http/loopback.ts'
+import { pod, podFleet, PODS, type TestFleet } from '../proxy/fleet-fixture.ts'
+import { newStore } from '../backendstore/sqlite/stores.ts'
+
+type Json = any // eslint-disable-line @typescript-eslint/no-explicit-any
+
+interface Served {
+  readonly api: Loopback
+  readonly store: SqliteStore
+  readonly query: (parameters: Record<string, string>) => Promise<Json>
+}
+
+/** The store is given what the cache has now. */
+async function withQuery(fleet: TestFleet, use: (served: Served) => Promise<void>): Promise<void> {
+  const { store, folder } = await newStore()
+  await fill(store, fleet)
+  const index = { status: () => ({ pending: 2, lagMs: 1_500 }) }
+  const api = await Loopback.start(createQueryHandler({ store, cache: fleet.cache, clock: fleet.clock, index }))
+  const query = async (parameters: Record<string, string>): Promise<Json> => {
+    const { json, status } = await api.ask(`/?${new URLSearchParams(parameters).toString()}`)
+    assert.equal(status, 200, JSON.stringify(json))
+    return json
+  }
+  try {
+    await use({ api, store, query })
+    assert.deepEqual(api.faults, [])
+  } finally {
+    await api.close()
+    await store.close()
+    fleet.close()
+    rmSync(folder, { recursive: true })
+  }
+}
+
+async function fill(store: SqliteStore, fleet: TestFleet): Promise<void> {
+  for (const resource of fleet.cache.resources()) {
+    for (const { cluster } of resource.shards()) {
+      const shard = identityOf({ resource, cluster })
+      for await (const entries of manifestOf({ resource, cluster })) {
+        await store.write(
+          entries.flatMap((entry) => {
+            const bytes = resource.get(cluster, entry.namespace, entry.name)?.bytes
+            return bytes === undefined ? [] : [{ type: 'upsert' as const, ...shard, ...entry, bytes }]
+          }),
+        )
+      }
+    }
+  }
+}
+
+const shop = (name: string, image: string, restarts: number): Parameters<typeof pod>[2] & { name: string } =>
+  ({
+    name,
+    metadata: { labels: { app: name.split('-')[0] } },
+    spec: { nodeName: 'n1', containers: [{ name: 'c', image }] },
+    status: { phase: 'Running', containerStatuses: [{ restartCount: restarts }] },
+  }) as never
+
+function fleetOfTwo(): TestFleet {
+  const of = (name: string, image: string, restarts: number) => pod('shop', name, shop(name, image, restarts))
+  return podFleet({
+    member1: {
+      objects: [of('web-1', 'nginx:1.25', 3), of('web-2', 'nginx:1.24', 0), of('db-0', 'postgres', 1)],
+      version: 7,
+    },
+    member2: { objects: [of('web-1', 'docker.io/library/nginx:1.25', 12)], version: 9 },
+  })
+}
+
+const named = (json: Json): string[] =>
+  json.items.map(
+    ({ object }: Json) => `${object.metadata.annotations['cluster.karmada.io/name']}/${object.metadata.name}`,
+  )
+
+test('finds objects over all clusters, as the cache has them, with total, facets and freshness', async () => {
+  await withQuery(fleetOfTwo(), async ({ query, api }) => {
+    const json = await query({ q: 'image:nginx restarts>0', facets: 'cluster,ns,image', sort: '-restarts' })
+    assert.equal(json.apiVersion, 'search.karmada.io/v1alpha1')
+    assert.equal(json.kind, 'QueryResult')
+    assert.deepEqual([json.total, json.totalIsExact], [2, true])
+    assert.deepEqual(named(json), ['member2/web-1', 'member1/web-1'])
+    const { object } = json.items[0]
+    assert.equal(object.kind, 'Pod')
+    assert.equal(object.apiVersion, 'v1')
+    assert.equal(object.metadata.resourceVersion, '9')
+    assert.equal(object.metadata.annotations['resource.karmada.io/cached-from-cluster'], 'member2')
+    assert.deepEqual(json.facets.cluster, {
+      distinct: 2,
+      values: [
+        { value: 'member1', count: 1 },
+        { value: 'member2', count: 1 },
+      ],
+    })
+    assert.deepEqual(json.facets.ns.values, [{ value: 'shop', count: 2 }])
+    assert.equal(json.facets.image.distinct, 2)
+    assert.deepEqual(
+      json.freshness.map(({ cluster, state }: Json) => [cluster, state]),
+      [
+        ['member1', 'live'],
+        ['member2', 'live'],
+      ],
+    )
+    assert.deepEqual(json.index, { pending: 2, lagSeconds: 1 })
+    assert.equal('continue' in json, false)
+    const { headers } = await api.ask('/?q=web')
+    assert.equal(headers['content-type'], 'application/json')
+    assert.match(String(headers['fleetsearch-freshness']), /^member1;live;/)
+  })
+})
+
+test('nothing found is an empty answer', async () => {
+  await withQuery(fleetOfTwo(), async ({ query }) => {
+    const json = await query({ q: 'nosuchword', facets: 'cluster' })
+    assert.deepEqual([json.total, json.items, json.facets.cluster], [0, [], { distinct: 0, values: [] }])
+  })
+})
+
+test('pages by continue until the end, whatever the order; a token of another query is refused', async () => {
+  await withQuery(fleetOfTwo(), async ({ query, api }) => {
+    for (const sort of ['', 'name', '-restarts,name', 'node']) {
+      const all = named(await query({ q: 'kind:Pod', sort }))
+      assert.equal(all.length, 4)
+      const walked: string[] = []
+      let token = ''
+      do {
+        const page = await query({ q: 'kind:Pod', sort, limit: '1', ...(token === '' ? {} : { continue: token }) })
+        assert.equal(page.total, 4)
+        walked.push(...named(page))
+        token = page.continue ?? ''
+      } while (token !== '')
+      assert.deepEqual(walked, all, sort)
+    }
+    const { continue: token } = await query({ q: 'web', limit: '1' })
+    for (const bad of [
+      `q=other&continue=${token}`,
+      `q=web&sort=name&continue=${token}`,
+      'continue=%00',
+      'continue=e30',
+    ]) {
+      const { status, json } = await api.ask(`/?${bad}`)
+      assert.equal(status, 400, bad)
+      assert.equal(json.reason, 'BadRequest')
+    }
+  })
+})
+
+test('ages on later pages count from the time of the first', async () => {
+  const created = (name: string, at: string) => pod('shop', name, { metadata: { creationTimestamp: at } } as never)
+  const fleet = podFleet({
+    member1: { objects: [created('a', '2026-11-29T23:00:30Z'), created('b', '2026-11-29T23:30:00Z')], version: 1 },
+  })
+  await withQuery(fleet, async ({ query }) => {
+    const first = await query({ q: 'age<1h', limit: '1' })
+    assert.deepEqual([first.total, named(first)], [2, ['member1/a']])
+    await fleet.clock.advance(60_000)
+    const second = await query({ q: 'age<1h', limit: '1', continue: first.continue })
+    assert.deepEqual([second.total, named(second)], [2, ['member1/b']])
+    assert.equal((await query({ q: 'age<1h' })).total, 1)
+  })
+})
+
+test('fields instead of objects: one value, several, none; numbers stay numbers', async () => {
+  await withQuery(fleetOfTwo(), async ({ query }) => {
+    const fields = 'cluster,name,restarts,image,label.app,spec.nodeName,.status.phase,annotation.none,node,kind,group'
+    const json = await query({ q: 'name=web-1 cluster=member2', fields })
+    assert.deepEqual(json.items[0].fields, {
+      cluster: 'member2',
+      name: 'web-1',
+      restarts: 12,
+      image: 'docker.io/library/nginx:1.25',
+      'label.app': 'web',
+      'spec.nodeName': 'n1',
+      '.status.phase': 'Running',
+      'annotation.none': null,
+      node: 'n1',
+      kind: 'Pod',
+      group: null,
+    })
+    assert.equal('object' in json.items[0], false)
+  })
+})
+
+test('what is gone since it was indexed is left out and counted', async () => {
+  const fleet = fleetOfTwo()
+  await withQuery(fleet, async ({ query }) => {
+    fleet.cache.resource(PODS)
+    fleet.shard('member2', PODS, 'Pod', true, 'another').list([], 1)
+    const json = await query({ q: 'web' })
+    assert.equal(json.total, 3)
+    assert.equal(json.gone, 1)
+    assert.deepEqual(named(json), ['member1/web-1', 'member1/web-2'])
+  })
+})
+
+test('I1: bad input is a 400 that says where; odd input is none', async () => {
+  await withQuery(fleetOfTwo(), async ({ api, query }) => {
+    const bad: [string, RegExp][] = [
+      ['q=restarts>many', /position 9: restarts is a number, and "many" is not/],
+      ['q=x age>soon', /position 6: created is a time or an age/],
+      ['q=status<b', /status is text, which "<" cannot compare/],
+      ['q=metadata.managedFields.manager:x', /not indexed/],
+      ['limit=0', /limit: "0" is no whole number from 1 to 1000/],
+      ['limit=x', /limit/],
+      ['sort=nofield', /sort: "nofield" is no field/],
+      ['sort=label.app', /sort: results cannot be sorted by "label.app"/],
+      ['facets=cluster,nofield', /facets: "nofield" is no field/],
+      ['fields=nofield', /fields/],
+      [`q=${'x '.repeat(300)}`, /more than 256 terms/],
+      [`q=${'('.repeat(100)}a${')'.repeat(100)}`, /nested deeper than 32/],
+      [`q=${'x'.repeat(12_001)}`, /longer than 12000/],
+    ]
+    for (const [parameters, message] of bad) {
+      const { status, json } = await api.ask(`/?${parameters.replaceAll(' ', '%20').replaceAll('>', '%3E')}`)
+      assert.equal(status, 400, parameters)
+      assert.match(json.message, message)
+    }
+    for (const q of ['a AND', '"unbalanced', '*', '-x', '\\', 'foo[0]', ')(', '🚀', '', '\'"', 'x'.repeat(10_000)]) {
+      assert.equal(typeof (await query({ q })).total, 'number', q)
+    }
+    const { warnings } = await query({ q: 'restart>3 -- web' })
+    assert.deepEqual(warnings, [
+      '"restart" is no field: "restart>3" was searched for as text',
+      '"--" has no letters or digits: ignored',
+    ])
+  })
+})
+
+test('only GET and HEAD, only this path; a store that fails is a 503 without its inner text', async () => {
+  await withQuery(fleetOfTwo(), async ({ api }) => {
+    assert.equal((await api.ask('/?q=web', { method: 'POST' })).status, 405)
+    assert.equal((await api.ask('/deeper?q=web')).status, 404)
+    assert.equal((await api.ask('/?q=web', { method: 'HEAD' })).status, 200)
+  })
+  const fleet = fleetOfTwo()
+  const store: SearchStore = { search: () => Promise.reject(new Error('/var/lib/secret-path is broken')) }
+  const api = await Loopback.start(createQueryHandler({ store, cache: fleet.cache, clock: fleet.clock }))
+  const { status, text } = await api.ask('/?q=web')
+  assert.equal(status, 503)
+  assert.equal(text.includes('secret-path'), false)
+  await api.close()
+  fleet.close()
+})
