@@ -11,6 +11,7 @@ import { observeObjects } from '../informer/observe-objects.ts'
 import { createKarmadaPlugin } from '../proxy/plugins/karmada.ts'
 import { controlPlaneClient, postReviewTo } from './control-plane.ts'
 import { openDataFolder } from './data-folder.ts'
+import { learnFromHost } from './host-discovery.ts'
 import { serveHttp } from './http-server.ts'
 import type { Lifecycle } from './lifecycle.ts'
 import type { ServeConfig } from './options/config.ts'
@@ -61,6 +62,8 @@ export async function runServe(
     clock,
     logger: log,
   })
+  const learning = { client: host, known: service.discovery.known, clock, random, logger: log }
+  lifecycle.run('host discovery', (signal) => learnFromHost(learning, signal), onFault)
   lifecycle.run('clusters', (signal) => clusters.run(signal), onFault)
   service.start(() => clusters.synced)
   const identity = await identityOf(config, runtime)

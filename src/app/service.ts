@@ -15,7 +15,6 @@ import { Controller } from '../controller/controller.ts'
 import { DiscoveryTracker } from '../controller/discovery-tracker.ts'
 import { httpReflectorRunner } from '../controller/http-reflector-runner.ts'
 import { RegistryStatusWriter } from '../controller/registry-status-writer.ts'
-import { RegistryStatusWriter } from '../controller/registry-status-writer.ts'
 import { ReflectorMetrics } from '../controller/reflector-metrics.ts'
 import { Fleet } from '../fleet/fleet.ts'
 import { createColumnSource, type ColumnSource } from '../http/column-source.ts'
@@ -119,7 +118,6 @@ export async function createService(options: ServiceOptions): Promise<Service> {
     logger: log,
   })
   const status = new RegistryStatusWriter({ controller, registries: informer, store: registries, clock, logger: log })
-  const status = new RegistryStatusWriter({ controller, registries: informer, store: registries, clock, logger: log })
   const store = await SqliteStore.open({ file: path.join(folder, 'search.db') })
   lifecycle.onStop('search store', () => store.close())
   const writer = new BulkWriter({ store, cache, clock, random, logger: log, metrics })
@@ -149,7 +147,6 @@ export async function createService(options: ServiceOptions): Promise<Service> {
       lifecycle.run('registry status', (signal) => status.run(signal), onFault)
       lifecycle.run('discovery', (signal) => discovery.run(signal), onFault)
       lifecycle.run('registry informer', (signal) => informer.run(signal), onFault)
-      lifecycle.run('registry status', (signal) => status.run(signal), onFault)
     },
     async settled(limitMs) {
       const late = new AbortController()
