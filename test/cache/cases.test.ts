@@ -159,7 +159,13 @@ test('C4: the same cluster with its history lost: watchers converge, older versi
   const [resumed, again] = [standing, now].map(({ versions }) => new WatchClient(pods, { from: versions }))
   await settle()
   assert.deepEqual([resumed?.take(), again?.take()], [['EXPIRED'], ['INITIAL_END']])
-  await Promise.all([client, again].map((each) => each?.stop()))
+  // Versions of bookmarks count, though they are below where the lost history ended.
+  writer.bookmark(version(7))
+  writer.apply('ADDED', pod({ name: 'newer' }, 9))
+  const fromBookmark = new WatchClient(pods, { from: new Map([[cluster('member1'), version(7)]]) })
+  await settle()
+  assert.deepEqual(fromBookmark.take(), ['INITIAL_END', 'ADDED member1/default/newer'])
+  await Promise.all([client, again, fromBookmark].map((each) => each?.stop()))
 })
 
 test('C8: objects without annotations, or with that annotation already; what is handed out never changes', async () => {
