@@ -1,5 +1,6 @@
 /** What can go wrong between us and a member, one fault for each way it shows on the wire. */
 import type { ServerResponse } from 'node:http'
+import { Readable } from 'node:stream'
 import { STATUS_CODES, StatusError, type StatusCode } from '../../src/kube/status-error.ts'
 import type { Clock } from '../../src/util/clock.ts'
 import { sleep } from '../../src/util/sleep.ts'
@@ -20,6 +21,8 @@ export type Fault =
       readonly code?: number
       readonly headers?: Readonly<Record<string, string>>
     }
+  /** A JSON body of any size, made piece by piece and no faster than it is read. */
+  | { readonly type: 'stream'; readonly pieces: () => Iterable<Uint8Array> }
   /** The connection breaks before any answer. */
   | { readonly type: 'drop' }
   /** No answer ever. */
@@ -51,6 +54,10 @@ export async function applyFault(
     case 'body':
       response.writeHead(fault.code ?? 200, { 'content-type': 'application/json', ...fault.headers })
       response.end(fault.text)
+      return true
+    case 'stream':
+      response.writeHead(200, { 'content-type': 'application/json' })
+      Readable.from(fault.pieces(), { objectMode: false }).pipe(response)
       return true
     case 'drop':
       response.socket?.destroy()
