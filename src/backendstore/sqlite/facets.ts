@@ -14,12 +14,18 @@ interface Counted {
 
 /** Fields that a row holds, far cheaper to count than terms. */
 const IDENTITY: Readonly<Record<string, string>> = {
-  cluster: 'doc.cluster',
-  namespace: "nullif(doc.namespace, '')",
+  cluster: 'cluster',
+  namespace: "nullif(namespace, '')",
   kind: 'r.kind',
   group: 'r.grp',
   resource: 'r.resource',
 }
+
+/** From so many hits on it pays to ask how many documents there are. */
+const MANY_HITS = 20_000
+
+/** Of all documents: from there on running through the index of names beats looking up each hit (bench/sqlite.ts). */
+const WIDE = 1 / 8
 
 /** The marks under which a value stands once, and how it reads. */
 const MARKS: readonly (readonly [TermMark, (key: string) => string])[] = [
@@ -28,20 +34,30 @@ const MARKS: readonly (readonly [TermMark, (key: string) => string])[] = [
   [TIME, timeOfKey],
 ]
 
-/** Over the ids in `temp.hit`. */
-export function countFacet(db: DatabaseSync, { path, limit }: FacetRequest): FacetResult {
-  const identity = Object.hasOwn(IDENTITY, path) ? IDENTITY[path] : undefined
-  const counts = identity === undefined ? countTerms(db, path) : countRows(db, identity)
-  counts.sort((a, b) => b.count - a.count || compareUtf8(a.value, b.value))
-  return { path, values: counts.slice(0, limit), distinct: counts.length }
+/** Over the ids in `temp.hit`, of which there are `hits`. */
+export function countFacets(db: DatabaseSync, facets: readonly FacetRequest[], hits: number): FacetResult[] {
+  const wide = hits >= MANY_HITS && hits > documents(db) * WIDE
+  return facets.map(({ path, limit }) => {
+    const identity = Object.hasOwn(IDENTITY, path) ? IDENTITY[path] : undefined
+    const counts = identity === undefined ? countTerms(db, path) : countRows(db, identity, wide)
+    counts.sort((a, b) => b.count - a.count || compareUtf8(a.value, b.value))
+    return { path, values: counts.slice(0, limit), distinct: counts.length }
+  })
 }
 
-function countRows(db: DatabaseSync, expression: string): Counted[] {
+function documents(db: DatabaseSync): number {
+  return (db.prepare('SELECT count(*) AS count FROM doc').get() as { count: number }).count
+}
+
+/** Grouped in the order of the index of names, which needs no sort when it is run through. */
+function countRows(db: DatabaseSync, expression: string, wide: boolean): Counted[] {
+  const from = wide ? 'doc INDEXED BY doc_name WHERE id IN temp.hit' : 'temp.hit CROSS JOIN doc ON doc.id = hit.id'
   return db
     .prepare(
-      `SELECT ${expression} AS value, count(*) AS count
-       FROM temp.hit CROSS JOIN doc ON doc.id = hit.id CROSS JOIN resource r ON r.id = doc.resource
-       WHERE value IS NOT NULL GROUP BY value`,
+      `SELECT ${expression} AS value, sum(found) AS count
+       FROM (SELECT cluster, doc.resource AS resource, namespace, count(*) AS found
+             FROM ${from} GROUP BY cluster, doc.resource, namespace) AS groups
+       JOIN resource r ON r.id = groups.resource WHERE value IS NOT NULL GROUP BY value`,
     )
     .all() as unknown as Counted[]
 }

@@ -6,7 +6,7 @@ import { RANK, type SearchHit, type SearchRequest, type SearchResult } from '../
 import { wordTerms } from '../../query/term.ts'
 import { foldCase } from '../../query/tokens.ts'
 import { encodeTerms, quoted } from './encoding.ts'
-import { countFacet } from './facets.ts'
+import { countFacets } from './facets.ts'
 import { and, compileFilter, compileText, filterSql, type Filter } from './filter.ts'
 import { orderOf } from './order.ts'
 import { Vocabulary } from './vocabulary.ts'
@@ -46,13 +46,8 @@ export class IndexReader {
     const source = request.facets.length > 0 || 'sql' in filter ? this.#materialise(filter) : filter
     if (ranks) this.#rank(filter, request.ranked)
     const { hits, more } = this.#page(source, request, ranks)
-    return {
-      total: this.#count(source),
-      totalIsExact: true,
-      hits,
-      more,
-      facets: request.facets.map((facet) => countFacet(this.#db, facet)),
-    }
+    const total = this.#count(source)
+    return { total, totalIsExact: true, hits, more, facets: countFacets(this.#db, request.facets, total) }
   }
 
   #materialise(filter: Filter): Filter {
@@ -74,6 +69,7 @@ export class IndexReader {
     const statement = this.#db.prepare(
       `SELECT ${HIT_COLUMNS}, ${order.columns.join(', ')}
        FROM (${sql}) AS found CROSS JOIN doc ON doc.id = found.id CROSS JOIN resource r ON r.id = doc.resource
+       ${order.bySlot ? 'CROSS JOIN sort_key ON sort_key.id = doc.id' : ''}
        ${ranks ? 'LEFT JOIN temp.ranked ON ranked.id = doc.id' : ''}
        ${behind === undefined ? '' : `WHERE ${behind.sql}`}
        ORDER BY ${order.orderBy} LIMIT ${request.limit + 1}`,

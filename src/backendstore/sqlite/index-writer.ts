@@ -11,7 +11,7 @@ import { foldCase } from '../../query/tokens.ts'
 import type { Change, ObjectName, ShardIdentity, StoredShard, Upsert, WriteSummary } from '../backend-store.ts'
 import { encodeTerms } from './encoding.ts'
 import { ResourceTable } from './resource-table.ts'
-import { SORT_SLOTS, slotColumns, writing } from './schema.ts'
+import { SORT_SLOTS, writing } from './schema.ts'
 
 /** Rows that one transaction deletes of a shard: it holds the lock for about a tenth of a second. */
 const DROP_ROWS = 5_000
@@ -147,15 +147,16 @@ export class IndexWriter {
     const folded = foldCase(name)
     this.#statements.insertDoc.run(
       ...[id, cluster, resource, namespace, name, uid, folded === name ? null : folded],
-      ...[resourceVersion, bodyHash, index.hash, ...this.#slots(resource, document)],
+      ...[resourceVersion, bodyHash, index.hash],
     )
+    this.#statements.insertKeys.run(id, ...this.#slots(resource, document))
     this.#statements.insertIndex.run(id, ...index.columns)
   }
 
   /** What the index holds of it is as it was. */
   #updateRow(id: number, { change, document, bodyHash }: Prepared): void {
-    const slots = this.#slots(this.#resources.idOf(change), document)
-    this.#statements.updateDoc.run(change.uid, change.resourceVersion, bodyHash, ...slots, id)
+    this.#statements.updateDoc.run(change.uid, change.resourceVersion, bodyHash, id)
+    this.#statements.insertKeys.run(id, ...this.#slots(this.#resources.idOf(change), document))
   }
 
   #slots(resource: number, document: SearchDocument): (string | null)[] {
@@ -172,6 +173,7 @@ export class IndexWriter {
     const list = JSON.stringify(ids)
     this.#statements.deleteIndex.run(list)
     this.#statements.deleteDocs.run(list)
+    this.#statements.deleteKeys.run(list)
   }
 
   #transaction<Result>(run: () => Result): Result {
@@ -197,20 +199,18 @@ export class IndexWriter {
 type Statements = ReturnType<typeof prepare>
 
 function prepare(db: DatabaseSync) {
-  const slots = slotColumns()
   return {
     find: db.prepare(
       `SELECT id, uid, version, body_hash, index_hash FROM doc
        WHERE cluster = ? AND resource = ? AND namespace = ? AND name = ?`,
     ),
-    insertDoc: writing(db, `INSERT INTO doc VALUES (${new Array<string>(10 + slots.length).fill('?').join(', ')})`),
-    updateDoc: writing(
-      db,
-      `UPDATE doc SET uid = ?, version = ?, body_hash = ?, ${slots.map((slot) => `${slot} = ?`).join(', ')} WHERE id = ?`,
-    ),
+    insertDoc: writing(db, `INSERT INTO doc VALUES (${parameters(10)})`),
+    insertKeys: writing(db, `INSERT OR REPLACE INTO sort_key VALUES (${parameters(1 + SORT_SLOTS)})`),
+    updateDoc: writing(db, 'UPDATE doc SET uid = ?, version = ?, body_hash = ? WHERE id = ?'),
     insertIndex: writing(db, 'INSERT INTO idx (rowid, terms, name, strong, other) VALUES (?, ?, ?, ?, ?)'),
     deleteIndex: writing(db, 'DELETE FROM idx WHERE rowid IN (SELECT value FROM json_each(?))'),
     deleteDocs: writing(db, 'DELETE FROM doc WHERE id IN (SELECT value FROM json_each(?))'),
+    deleteKeys: writing(db, 'DELETE FROM sort_key WHERE id IN (SELECT value FROM json_each(?))'),
     idsOfShard: db.prepare('SELECT id FROM doc WHERE cluster = ? AND resource = ? LIMIT ?'),
     namesOfShard: db.prepare('SELECT id, namespace, name FROM doc WHERE cluster = ? AND resource = ?'),
     shards: db.prepare(
@@ -222,6 +222,10 @@ function prepare(db: DatabaseSync) {
       'SELECT max(coalesce((SELECT max(id) FROM doc), 0), coalesce((SELECT max(id) FROM idx_docsize), 0)) AS id',
     ),
   }
+}
+
+function parameters(count: number): string {
+  return new Array<string>(count).fill('?').join(', ')
 }
 
 function isUnchanged(row: StoredRow | undefined, change: Upsert, bodyHash: number): boolean {

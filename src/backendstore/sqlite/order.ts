@@ -32,6 +32,8 @@ export interface Order {
   /** The columns of a cursor, to select. */
   readonly columns: readonly string[]
   readonly orderBy: string
+  /** Whether `sort_key` has to be joined. */
+  readonly bySlot: boolean
   /** What stands behind the cursor: a condition and its values, in their order. */
   behind(cursor: SearchCursor): { readonly sql: string; readonly params: SearchCursor } | undefined
 }
@@ -41,6 +43,7 @@ export function orderOf(db: DatabaseSync, sort: readonly SortTerm[], ranked: boo
   return {
     columns: keys.map(({ sql }) => sql),
     orderBy: keys.map(orderTerm).join(', '),
+    bySlot: keys.some(({ sql }) => sql.includes('sort_key.')),
     behind: (cursor) => (cursor.length === keys.length ? behind(keys, cursor) : undefined),
   }
 }
@@ -51,11 +54,11 @@ function sortKeys(db: DatabaseSync, { path, descending }: SortTerm): Key[] {
   return expressions.map((sql) => ({ sql, descending, nullable: identity === undefined || path === 'namespace' }))
 }
 
-/** The column of a row that holds the path's key, which depends on the resource. */
+/** The column of the document's row of sort keys that holds the path's key, which depends on the resource. */
 function slotExpression(db: DatabaseSync, path: string): string {
   const rows = db.prepare('SELECT resource, slot FROM slot WHERE path = ?').all(path) as unknown as Slot[]
   if (rows.length === 0) return 'NULL'
-  return `CASE doc.resource ${rows.map(({ resource, slot }) => `WHEN ${resource} THEN doc.s${slot}`).join(' ')} END`
+  return `CASE doc.resource ${rows.map(({ resource, slot }) => `WHEN ${resource} THEN sort_key.s${slot}`).join(' ')} END`
 }
 
 interface Slot {

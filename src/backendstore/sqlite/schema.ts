@@ -5,10 +5,10 @@ import { tokenizeOption } from './encoding.ts'
 /** Kept in `user_version`. Raise it whenever documents or tables change: an older file is made anew, not migrated. */
 export const SCHEMA_VERSION = 1
 
-/** Sort keys of one document; pods have about 20. A kind's later ones are not sortable. */
+/** Sort keys of one document; pods have about 22. A kind's later ones are not sortable. */
 export const SORT_SLOTS = 32
 
-/** Larger pages hold more of the wide `doc` rows; FTS5 fills one page each with a leaf of 8,000 bytes. */
+/** Larger pages hold more rows; FTS5 fills one page each with a leaf of 8,000 bytes. */
 const PAGE_BYTES = 8_192
 const FTS_PAGE_BYTES = 8_000
 
@@ -57,8 +57,9 @@ export function createSchema(db: DatabaseSync): void {
     CREATE TABLE IF NOT EXISTS doc (
       id INTEGER PRIMARY KEY, cluster TEXT NOT NULL, resource INTEGER NOT NULL, namespace TEXT NOT NULL,
       name TEXT NOT NULL, uid TEXT NOT NULL, name_fold TEXT, version TEXT NOT NULL, body_hash INTEGER NOT NULL,
-      index_hash INTEGER NOT NULL, ${slotColumns().join(', ')}
+      index_hash INTEGER NOT NULL
     );
+    CREATE TABLE IF NOT EXISTS sort_key (id INTEGER PRIMARY KEY, ${slotColumns().join(', ')});
     CREATE UNIQUE INDEX IF NOT EXISTS doc_name ON doc (cluster, resource, namespace, name);
     CREATE VIRTUAL TABLE IF NOT EXISTS idx USING fts5 (
       terms, name, strong, other,

@@ -98,6 +98,7 @@ export class SqliteStore implements BackendStore {
   }
 
   async close(): Promise<void> {
-    await Promise.all([this.#reader.close(), this.#writer.close()])
+    await this.#reader.close()
+    await this.#writer.close() // the last connection moves the journal into the file, which a reader cannot
   }
 }
