@@ -81,34 +81,32 @@ export class IndexReader {
 
   /** Adds up, for each document found, what each text is worth in each of its parts. */
   #rank(filter: Filter, texts: readonly TextPredicate[]): void {
-    const tiers = texts.flatMap((text) => this.#tiers(text))
-    for (const [weight, tier] of tiers) {
-      const { sql, params } = filterSql(and([filter, tier]))
-      this.#db
-        .prepare(
-          `INSERT INTO temp.ranked SELECT id, ${weight} FROM (${sql}) WHERE TRUE
-           ON CONFLICT (id) DO UPDATE SET rank = rank + excluded.rank`,
-        )
-        .run(...params)
+    for (const text of texts) {
+      for (const column of ['name', 'strong', 'other'] as const) {
+        this.#add(RANK[column], filterSql(and([filter, compileText(text, this.#vocabulary, [column])])))
+      }
+      if (text.type === 'phrase' && !text.prefix) this.#add(RANK.nameExact, named(filter, text.whole))
     }
   }
 
-  #tiers(text: TextPredicate): (readonly [number, Filter])[] {
-    const tiers = (['name', 'strong', 'other'] as const).map(
-      (column) => [RANK[column], compileText(text, this.#vocabulary, [column])] as const,
-    )
-    if (text.type !== 'phrase' || text.prefix) return tiers
-    return [[RANK.nameExact, named(text.whole)], ...tiers]
+  #add(weight: number, { sql, params }: { sql: string; params: readonly string[] }): void {
+    this.#db
+      .prepare(
+        `INSERT INTO temp.ranked SELECT id, ${weight} FROM (${sql}) WHERE TRUE
+         ON CONFLICT (id) DO UPDATE SET rank = rank + excluded.rank`,
+      )
+      .run(...params)
   }
 }
 
-/** Documents of that name, folded: among those that have it as a piece of their name. */
-function named(whole: string): Filter {
+/** Of the documents found those of that name, folded: among those that have it as a piece of their name. */
+function named(filter: Filter, whole: string): { sql: string; params: readonly string[] } {
   const pieces = wordTerms('name', whole).map((term) => `terms : ${quoted(encodeTerms(term))}`)
+  const { sql, params } = filterSql(and([filter, { match: `(${pieces.join(' OR ')})` }]))
   return {
-    sql: `SELECT found.id FROM (SELECT rowid AS id FROM idx WHERE idx MATCH ?) AS found
+    sql: `SELECT found.id AS id FROM (${sql}) AS found
           CROSS JOIN doc ON doc.id = found.id WHERE coalesce(doc.name_fold, doc.name) = ?`,
-    params: [`(${pieces.join(' OR ')})`, whole],
+    params: [...params, whole],
   }
 }
 

@@ -1,0 +1,33 @@
+import assert from 'node:assert/strict'
+import { DatabaseSync } from 'node:sqlite'
+import { test } from 'node:test'
+import { countFacets } from '../../../src/backendstore/sqlite/facets.ts'
+import { IndexWriter } from '../../../src/backendstore/sqlite/index-writer.ts'
+import { configure, createSchema, createVocabulary } from '../../../src/backendstore/sqlite/schema.ts'
+import { PODS, upsert, WIDGETS } from '../../conformance/backend-store-suite.ts'
+
+test('facets of many hits, counted along the index, equal those that are looked up', () => {
+  const db = new DatabaseSync(':memory:')
+  configure(db)
+  createSchema(db)
+  createVocabulary(db)
+  const shards = [PODS, { ...PODS, cluster: 'member2' }, WIDGETS, { ...WIDGETS, cluster: 'member3' }]
+  const objects = Array.from({ length: 120 }, (_, i) =>
+    upsert(`p${i}`, { shard: shards[i % 4] ?? PODS, namespace: i % 5 === 0 ? '' : `ns${i % 7}` }),
+  )
+  new IndexWriter(db).write(objects)
+  db.exec('INSERT INTO temp.hit SELECT id FROM doc WHERE id % 3 <> 0')
+  const facets = ['cluster', 'namespace', 'kind', 'group', 'resource'].map((path) => ({ path, limit: 4 }))
+  const lookedUp = countFacets(db, facets, 80)
+  assert.deepEqual(countFacets(db, facets, 1_000_000), lookedUp)
+  assert.deepEqual(
+    lookedUp[0]?.values.map(({ value, count }) => [value, count]),
+    [
+      ['member1', 40],
+      ['member2', 20],
+      ['member3', 20],
+    ],
+  )
+  assert.equal(lookedUp[1]?.distinct, 7)
+  db.close()
+})
