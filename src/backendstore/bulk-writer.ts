@@ -99,7 +99,9 @@ export class BulkWriter {
   }
 
   async #writeNext(signal: AbortSignal): Promise<void> {
-    if (this.#inFlight.size === 0 && this.#pending.size < this.#limits.batchObjects) {
+    // Not between the first lists of many small shards: each would wait.
+    const alone = this.#inFlight.size === 0 && this.#toCompare.size === 0
+    if (alone && this.#pending.size < this.#limits.batchObjects) {
       await sleep(this.#limits.lingerMs, this.#options.clock, signal).catch(() => undefined)
     }
     if (signal.aborted) return
