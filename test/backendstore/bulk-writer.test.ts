@@ -82,6 +82,13 @@ test('a change is in the store well within a second, without waiting for company
   assert.deepEqual(store.names(), ['member1/default/a@2'])
 })
 
+test('a fleet of many small shards is in the store after one linger, not after one for each', async (t) => {
+  const { open, store, clock } = running(t)
+  for (let i = 0; i < 100; i++) replace(open(`member${i}`), pods(2), 1)
+  await clock.advanceUntil(() => store.kept.size === 200, 1)
+  assert.ok(clock.monotonicMs() < 200, `${clock.monotonicMs()} ms`)
+})
+
 test('batches are bounded by objects and by bytes, and two are under way at most', async (t) => {
   const byCount = running(t, { batchObjects: 10 })
   replace(byCount.open('member1'), pods(95), 1)
