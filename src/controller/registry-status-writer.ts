@@ -30,6 +30,8 @@ const LOOK_MS = 5_000
 
 export class RegistryStatusWriter {
   readonly #options: RegistryStatusWriterOptions
+  /** Registries whose last write failed: told once, not every five seconds. */
+  readonly #failing = new Set<string>()
 
   constructor(options: RegistryStatusWriterOptions) {
     this.#options = options
@@ -53,9 +55,15 @@ export class RegistryStatusWriter {
       const own = shards.filter(({ planned }) => planned.registries.includes(name))
       try {
         await this.#write(registry, own)
+        this.#failing.delete(name)
       } catch (err) {
         if (isStatusError(err, 'notFound')) continue
-        logger.warn({ err, registry: name }, 'the status of a registry cannot be written; trying again')
+        const news = !this.#failing.has(name)
+        this.#failing.add(name)
+        logger[news ? 'warn' : 'debug'](
+          { err, registry: name },
+          'the status of a registry cannot be written; trying again',
+        )
       }
     }
   }

@@ -89,6 +89,33 @@ test('the time of a condition is that of its last change of status; conditions o
   assert.equal(result.find(({ type }) => type === 'Synced')?.lastTransitionTime, 'now')
 })
 
+test('a status that cannot be written for long is told once for each registry', async () => {
+  await using world = new World()
+  const member = await world.member({ objects: [pod('a')] })
+  const lines: string[] = []
+  let asked = 0
+  const writer = new RegistryStatusWriter({
+    controller: world.controller,
+    registries: world.registries,
+    store: {
+      updateStatus: () => {
+        asked += 1
+        return Promise.reject(new StatusError('serviceUnavailable', 'the disk is full'))
+      },
+    },
+    clock: world.clock,
+    logger: createLogger('warn', { write: (line: string) => void lines.push(line) }),
+  })
+  const abort = new AbortController()
+  const run = writer.run(abort.signal)
+  world.registries.set(registry('all', [everything]), registry('ghost', [pods()], { clusterNames: ['ghost'] }))
+  world.join('m', member)
+  await world.until(() => asked >= 10)
+  assert.equal(lines.filter((line) => line.includes('the disk is full')).length, 2)
+  abort.abort()
+  await run
+})
+
 test('the writer writes what changed, once, and survives a store that fails', async () => {
   await using world = new World()
   const member = await world.member({ objects: [pod('a')] })
