@@ -36,6 +36,8 @@ const CLUSTER_NAME = 'cluster.karmada.io/name'
 const CACHED_FROM = 'resource.karmada.io/cached-from-cluster'
 /** What the README promises between the start and the first answer. */
 const START_MS = 30_000
+/** For what needs no waiting, on a busy machine. */
+const SOON_MS = 5_000
 /** A stopped program waits this long for requests that are open (10 s), and some for a busy machine. */
 const DRAIN_MS = 15_000
 
@@ -334,7 +336,7 @@ describe('how fleetsearch demo ends', () => {
       await delay(500)
       const startedMs = performance.now()
       assert.equal(await demo.end(), 0)
-      assert.ok(performance.now() - startedMs < DRAIN_MS, 'in bounded time')
+      assert.ok(performance.now() - startedMs < SOON_MS, 'nobody holds it')
       // Rejects where the stream was cut instead of ended.
       const { text } = await watch
       const events = text
