@@ -66,13 +66,14 @@ export class IndexReader {
     const behind = request.after === undefined ? undefined : order.behind(request.after)
     if (request.after !== undefined && behind === undefined) throw badRequest('the continue token is of another query')
     const { sql, params } = filterSql(source)
-    const statement = this.#db.prepare(
-      `SELECT ${HIT_COLUMNS}, ${order.columns.join(', ')}
-       FROM (${sql}) AS found CROSS JOIN doc ON doc.id = found.id CROSS JOIN resource r ON r.id = doc.resource
-       ${order.bySlot ? 'CROSS JOIN sort_key ON sort_key.id = doc.id' : ''}
-       ${ranks ? 'LEFT JOIN temp.ranked ON ranked.id = doc.id' : ''}
+    // Ordered with as little as that takes; only what is on the page is looked up whole.
+    const page = `SELECT doc.id AS id, ${order.columns.map((column, i) => `${column} AS k${i}`).join(', ')}
+       FROM (${sql}) AS found CROSS JOIN doc ON doc.id = found.id ${order.joins}
        ${behind === undefined ? '' : `WHERE ${behind.sql}`}
-       ORDER BY ${order.orderBy} LIMIT ${request.limit + 1}`,
+       ORDER BY ${order.orderBy} LIMIT ${request.limit + 1}`
+    const statement = this.#db.prepare(
+      `SELECT ${HIT_COLUMNS}, ${order.columns.map((_, i) => `page.k${i}`).join(', ')}
+       FROM (${page}) AS page CROSS JOIN doc ON doc.id = page.id CROSS JOIN resource r ON r.id = doc.resource`,
     )
     statement.setReturnArrays(true)
     const rows = statement.all(...params, ...(behind?.params ?? [])) as unknown as Row[]

@@ -146,7 +146,8 @@ export class IndexWriter {
     const { cluster, namespace, name, uid, resourceVersion } = change
     const folded = foldCase(name)
     this.#statements.insertDoc.run(
-      ...[id, cluster, resource, namespace, name, uid, folded === name ? null : folded],
+      ...[id, cluster, resource, namespace, name, uid, `${change.group}/${change.resource}`],
+      folded === name ? null : folded,
       ...[resourceVersion, bodyHash, index.hash],
     )
     this.#statements.insertKeys.run(id, ...this.#slots(resource, document))
@@ -204,7 +205,7 @@ function prepare(db: DatabaseSync) {
       `SELECT id, uid, version, body_hash, index_hash FROM doc
        WHERE cluster = ? AND resource = ? AND namespace = ? AND name = ?`,
     ),
-    insertDoc: writing(db, `INSERT INTO doc VALUES (${parameters(10)})`),
+    insertDoc: writing(db, `INSERT INTO doc VALUES (${parameters(11)})`),
     insertKeys: writing(db, `INSERT OR REPLACE INTO sort_key VALUES (${parameters(1 + SORT_SLOTS)})`),
     updateDoc: writing(db, 'UPDATE doc SET uid = ?, version = ?, body_hash = ? WHERE id = ?'),
     insertIndex: writing(db, 'INSERT INTO idx (rowid, terms, name, strong, other) VALUES (?, ?, ?, ?, ?)'),

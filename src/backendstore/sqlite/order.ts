@@ -9,8 +9,8 @@ interface Key {
   readonly nullable: boolean
 }
 
-/** What breaks ties; `doc` and `r` (its resource) are joined. */
-const TIES: readonly Key[] = ['doc.cluster', 'doc.namespace', 'doc.name', 'doc.uid', "r.grp || '/' || r.resource"].map(
+/** What breaks ties. */
+const TIES: readonly Key[] = ['doc.cluster', 'doc.namespace', 'doc.name', 'doc.uid', 'doc.resource_name'].map(
   (sql) => ({ sql, descending: false, nullable: false }),
 )
 
@@ -32,8 +32,8 @@ export interface Order {
   /** The columns of a cursor, to select. */
   readonly columns: readonly string[]
   readonly orderBy: string
-  /** Whether `sort_key` has to be joined. */
-  readonly bySlot: boolean
+  /** What has to be joined to `doc` for it. */
+  readonly joins: string
   /** What stands behind the cursor: a condition and its values, in their order. */
   behind(cursor: SearchCursor): { readonly sql: string; readonly params: SearchCursor } | undefined
 }
@@ -43,9 +43,18 @@ export function orderOf(db: DatabaseSync, sort: readonly SortTerm[], ranked: boo
   return {
     columns: keys.map(({ sql }) => sql),
     orderBy: keys.map(orderTerm).join(', '),
-    bySlot: keys.some(({ sql }) => sql.includes('sort_key.')),
+    joins: joinsOf(keys),
     behind: (cursor) => (cursor.length === keys.length ? behind(keys, cursor) : undefined),
   }
+}
+
+function joinsOf(keys: readonly Key[]): string {
+  const needs = (table: string): boolean => keys.some(({ sql }) => sql.includes(`${table}.`))
+  return [
+    needs('sort_key') ? 'CROSS JOIN sort_key ON sort_key.id = doc.id' : '',
+    needs('r') ? 'CROSS JOIN resource r ON r.id = doc.resource' : '',
+    needs('ranked') ? 'LEFT JOIN temp.ranked ON ranked.id = doc.id' : '',
+  ].join(' ')
 }
 
 function sortKeys(db: DatabaseSync, { path, descending }: SortTerm): Key[] {

@@ -56,7 +56,7 @@ export function createSchema(db: DatabaseSync): void {
     ) WITHOUT ROWID;
     CREATE TABLE IF NOT EXISTS doc (
       id INTEGER PRIMARY KEY, cluster TEXT NOT NULL, resource INTEGER NOT NULL, namespace TEXT NOT NULL,
-      name TEXT NOT NULL, uid TEXT NOT NULL, name_fold TEXT, version TEXT NOT NULL, body_hash INTEGER NOT NULL,
+      name TEXT NOT NULL, uid TEXT NOT NULL, resource_name TEXT NOT NULL, name_fold TEXT, version TEXT NOT NULL, body_hash INTEGER NOT NULL,
       index_hash INTEGER NOT NULL
     );
     CREATE TABLE IF NOT EXISTS sort_key (id INTEGER PRIMARY KEY, ${slotColumns().join(', ')});
