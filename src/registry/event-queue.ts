@@ -5,6 +5,7 @@ export class EventQueue<T> {
   #items: T[] = []
   #wake: (() => void) | undefined
   #overflowed = false
+  #failure: { readonly error: unknown } | undefined
 
   /** A reader more than `limit` items behind is cut. */
   constructor(limit: number) {
@@ -17,7 +18,13 @@ export class EventQueue<T> {
     this.#wake?.()
   }
 
-  /** Ends when the signal aborts, throws `tooSlow()` when the reader was cut. */
+  /** The reader gets what is queued, then this error. */
+  fail(error: unknown): void {
+    this.#failure ??= { error }
+    this.#wake?.()
+  }
+
+  /** Ends when the signal aborts, throws `tooSlow()` when the reader was cut, or what `fail` was called with. */
   async *drain(signal: AbortSignal, tooSlow: () => Error): AsyncGenerator<T> {
     const onAbort = (): void => this.#wake?.()
     signal.addEventListener('abort', onAbort)
@@ -30,7 +37,9 @@ export class EventQueue<T> {
           yield item
           if (signal.aborted) return
         }
-        if (batch.length === 0) await this.#arrival(signal)
+        if (batch.length > 0) continue
+        if (this.#failure !== undefined) throw this.#failure.error
+        await this.#arrival(signal)
       }
     } finally {
       signal.removeEventListener('abort', onAbort)
@@ -40,7 +49,7 @@ export class EventQueue<T> {
   async #arrival(signal: AbortSignal): Promise<void> {
     await new Promise<void>((resolve) => {
       this.#wake = resolve
-      if (signal.aborted || this.#items.length > 0 || this.#overflowed) resolve()
+      if (signal.aborted || this.#items.length > 0 || this.#overflowed || this.#failure !== undefined) resolve()
     })
     this.#wake = undefined
   }

@@ -77,10 +77,12 @@ export class RegistryInformer {
     for (const registry of items) this.#registries.set(registry.metadata.name, registry)
     this.#synced = true
     this.#changed()
-    for await (const { type, object } of this.#options.store.watch(version, signal)) {
+    for await (const event of this.#options.store.watch(version, signal)) {
+      onProgress()
+      if (event.type === 'BOOKMARK') continue
+      const { type, object } = event
       if (type === 'DELETED') this.#registries.delete(object.metadata.name)
       else this.#registries.set(object.metadata.name, object)
-      onProgress()
       this.#changed()
     }
   }

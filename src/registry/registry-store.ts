@@ -6,7 +6,8 @@
  *   `metadata.resourceVersion` is the version of its last write; that of a DELETED event is the version of the deletion.
  * - `create`, `update` and `delete` are atomic: of two writers that saw the same version one fails with `conflict`.
  * - `watch(from)` yields each change behind `from` once, in the order of versions, or fails with `expired` where changes
- *   behind it are no longer known. It sees the changes of this process and of others.
+ *   behind it are no longer known. It sees the changes of this process and of others. Where the store's version grows
+ *   without changes of registries, bookmarks tell.
  * - Objects handed out belong to the receiver; nothing it does to them reaches the store.
  * Errors are `StatusError`s: alreadyExists, notFound, conflict, expired, and serviceUnavailable where the medium fails.
  */
@@ -19,12 +20,20 @@ export interface RegistryList {
   readonly version: ResourceVersion
 }
 
-export interface RegistryEvent {
+export interface RegistryChange {
   readonly type: 'ADDED' | 'MODIFIED' | 'DELETED'
   readonly object: ResourceRegistry
   /** What it was before; undefined for ADDED. */
   readonly previous: ResourceRegistry | undefined
 }
+
+/** Nothing changed up to this version, which a watch may be resumed from. */
+export interface RegistryBookmark {
+  readonly type: 'BOOKMARK'
+  readonly version: ResourceVersion
+}
+
+export type RegistryEvent = RegistryChange | RegistryBookmark
 
 export interface RegistryReader {
   get(name: string): Promise<ResourceRegistry | undefined>

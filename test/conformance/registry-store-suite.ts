@@ -7,12 +7,14 @@ import { test } from 'node:test'
 import type { ResourceRegistry } from '../../src/api/resource-registry.ts'
 import type { ResourceVersion } from '../../src/kube/names.ts'
 import { isStatusError } from '../../src/kube/status-error.ts'
-import type { RegistryEvent, RegistryStore } from '../../src/registry/registry-store.ts'
+import type { RegistryChange, RegistryEvent, RegistryStore } from '../../src/registry/registry-store.ts'
 import { input } from '../registry/fixture.ts'
 
 export interface RegistryStoreSuiteOptions {
   /** More writes than the store remembers for watches; undefined: the store is not asked to forget. */
   readonly writesUntilForgotten?: number
+  /** Makes the store forget all changes up to now. */
+  readonly forget?: () => Promise<void>
 }
 
 const versionOf = (registry: ResourceRegistry): ResourceVersion => registry.metadata.resourceVersion as ResourceVersion
@@ -130,7 +132,7 @@ export function registryStoreSuite(
     assert.deepEqual((await taken(events)).object, b)
     const later = events.next()
     const c = await store.create(input('c'))
-    assert.deepEqual((await later).value?.object, c)
+    assert.deepEqual(changeOf((await later).value).object, c)
     abort.abort()
     assert.equal((await events.next()).done, true)
   })
@@ -151,12 +153,14 @@ export function registryStoreSuite(
         .next()
     await assert.rejects(watching(String(BigInt(version) + 1_000_000n)), status('expired'))
     await assert.rejects(watching('1'), status('expired'))
-    if (options.writesUntilForgotten === undefined) return
+    const { writesUntilForgotten, forget } = options
+    if (writesUntilForgotten === undefined) return
     let registry = await store.create(input('a'))
-    for (let i = 0; i < options.writesUntilForgotten; i++) {
+    for (let i = 0; i < writesUntilForgotten; i++) {
       const metadata = { ...registry.metadata, labels: { i: String(i) } }
       registry = await store.update({ ...registry, metadata }, versionOf(registry))
     }
+    await forget?.()
     await assert.rejects(watching(version), status('expired'))
   })
 
@@ -169,8 +173,13 @@ export function registryStoreSuite(
   })
 }
 
-async function taken(events: AsyncIterator<RegistryEvent>): Promise<RegistryEvent> {
+async function taken(events: AsyncIterator<RegistryEvent>): Promise<RegistryChange> {
   const { value, done } = await events.next()
   assert.notEqual(done, true)
-  return value as RegistryEvent
+  return changeOf(value)
+}
+
+function changeOf(event: RegistryEvent | undefined): RegistryChange {
+  assert.ok(event !== undefined && event.type !== 'BOOKMARK')
+  return event
 }

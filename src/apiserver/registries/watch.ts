@@ -7,7 +7,7 @@ import { statusOf } from '../../http/status-response.ts'
 import type { ResourceVersion } from '../../kube/names.ts'
 import { EventStream } from '../../proxy/watch/event-stream.ts'
 import { watchSignal } from '../../proxy/watch/watch-signal.ts'
-import type { RegistryEvent, RegistryReader } from '../../registry/registry-store.ts'
+import type { RegistryChange, RegistryReader } from '../../registry/registry-store.ts'
 import type { Clock, Random } from '../../util/clock.ts'
 import { renderJson, represent, type RenderOptions } from './render.ts'
 import { compareVersions, matcherOf, requireVersion, type RegistryMatcher } from './select.ts'
@@ -66,7 +66,8 @@ async function follow(
   arm()
   try {
     for await (const event of registries.watch(from, signal)) {
-      delivery.deliver(event, matches)
+      if (event.type === 'BOOKMARK') delivery.reached(event.version)
+      else delivery.deliver(event, matches)
       await delivery.flush()
     }
     delivery.bookmark(false)
@@ -103,7 +104,7 @@ class Delivery {
   }
 
   /** Entering the selection is ADDED, leaving it DELETED with the last state that was in it. */
-  deliver({ type, object, previous }: RegistryEvent, matches: RegistryMatcher): void {
+  deliver({ type, object, previous }: RegistryChange, matches: RegistryMatcher): void {
     const { resourceVersion } = object.metadata
     this.#version = resourceVersion
     const before = previous !== undefined && matches(previous)

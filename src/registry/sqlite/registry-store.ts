@@ -7,7 +7,7 @@ import type { ResourceRegistry } from '../../api/resource-registry.ts'
 import type { ResourceVersion } from '../../kube/names.ts'
 import { registryConflict, registryExists, registryNotFound, versionTooOld } from '../errors.ts'
 import { EventQueue } from '../event-queue.ts'
-import type { RegistryEvent, RegistryList, RegistryStore } from '../registry-store.ts'
+import type { RegistryChange, RegistryEvent, RegistryList, RegistryStore } from '../registry-store.ts'
 import { asStatusError, limitSize, openDatabase } from './database.ts'
 import { fromEventRow, fromRow, prepareStatements, toValue, type EventRow, type Statements } from './statements.ts'
 
@@ -104,7 +104,7 @@ export class SqliteRegistryStore implements RegistryStore {
     return row
   }
 
-  #append(type: RegistryEvent['type'], registry: ResourceRegistry, previous: ResourceRegistry | undefined): EventRow {
+  #append(type: RegistryChange['type'], registry: ResourceRegistry, previous: ResourceRegistry | undefined): EventRow {
     const content = {
       type,
       value: toValue(registry),

@@ -2,7 +2,7 @@
 import type { DatabaseSync } from 'node:sqlite'
 import type { ResourceRegistry } from '../../api/resource-registry.ts'
 import { decodeStored } from '../decode.ts'
-import type { RegistryEvent } from '../registry-store.ts'
+import type { RegistryChange } from '../registry-store.ts'
 
 export interface Row {
   readonly value: string
@@ -10,7 +10,7 @@ export interface Row {
 }
 
 export interface EventContent {
-  readonly type: RegistryEvent['type']
+  readonly type: RegistryChange['type']
   readonly value: string
   readonly previous: string | null
   readonly previous_revision: number | null
@@ -70,7 +70,7 @@ export function fromRow({ value, revision }: Row): ResourceRegistry {
   return { ...registry, metadata: { ...registry.metadata, resourceVersion: String(revision) } }
 }
 
-export function fromEventRow(row: EventRow): RegistryEvent {
+export function fromEventRow(row: EventRow): RegistryChange {
   const { type, previous, previous_revision } = row
   const before =
     previous === null || previous_revision === null

@@ -1,0 +1,193 @@
+/**
+ * ResourceRegistries in etcd, read and written in place as a karmada-search does. Any number of processes may share
+ * them: versions are etcd's revisions, writes are transactions on them.
+ */
+import type { ResourceRegistry } from '../../api/resource-registry.ts'
+import type { ResourceVersion } from '../../kube/names.ts'
+import { isStatusError } from '../../kube/status-error.ts'
+import type { Logger } from '../../telemetry/logger.ts'
+import type { Clock, Random } from '../../util/clock.ts'
+import { registryConflict, registryExists, registryNotFound, versionTooOld } from '../errors.ts'
+import type { RegistryEvent, RegistryList, RegistryStore } from '../registry-store.ts'
+import { asStatusError, EtcdDatabase, type Answered, type EtcdFiles } from './database.ts'
+import { follow } from './follow.ts'
+import { GRPC_STATUS, isGrpcStatus } from './grpc-error.ts'
+import { range, write, type KeyValue, type RangeAnswer, type Rpc, type WriteAnswer } from './messages.ts'
+import { at, fromEvent, fromKeyValue, registryKeys, toValue, type Keys } from './statements.ts'
+import { WatchHub } from './watch-hub.ts'
+
+export interface EtcdRegistryStoreOptions {
+  /** `https://HOST:PORT` or `http://HOST:PORT` of the members, at least one. */
+  readonly servers: readonly string[]
+  readonly files?: EtcdFiles
+  /** Default `/registry`. */
+  readonly prefix?: string
+  readonly clock: Clock
+  readonly random: Random
+  readonly logger: Logger
+  /** Keys in one answer of a list; default 100. */
+  readonly pageSize?: number
+}
+
+const PAGE_SIZE = 100 // at 1.5 MiB, the most etcd takes in a value, still an answer that can be held
+const MAX_LIST_ATTEMPTS = 3 // a list can be overtaken by a compaction, which comes every few minutes
+
+export class EtcdRegistryStore implements RegistryStore {
+  readonly #database: EtcdDatabase
+  readonly #keys: Keys
+  readonly #pageSize: number
+  readonly #hub: WatchHub
+  readonly #logger: Logger
+
+  /** Connects at the first use: etcd may come up later than this. */
+  constructor({ prefix = '/registry', pageSize = PAGE_SIZE, ...options }: EtcdRegistryStoreOptions) {
+    const { clock, random, logger } = options
+    this.#logger = logger
+    this.#pageSize = pageSize
+    this.#keys = registryKeys(prefix)
+    this.#database = new EtcdDatabase(options)
+    const { prefix: key, end } = this.#keys
+    const following = { database: this.#database, key, end, clock, random, logger }
+    this.#hub = new WatchHub({ follow: (from, signal) => follow({ ...following, from }, signal) })
+  }
+
+  async get(name: string): Promise<ResourceRegistry | undefined> {
+    const stored = await this.#stored(name)
+    return stored === undefined ? undefined : fromKeyValue(stored)
+  }
+
+  /** All pages at one revision. A value that cannot be read is logged and left out: it must not hide the others. */
+  async list(): Promise<RegistryList> {
+    const { kvs, revision } = await this.#listAll()
+    const items = kvs.filter(({ key }) => this.#keys.nameOf(key) !== undefined).flatMap((kv) => this.#readable(kv))
+    return { items, version: String(revision) as ResourceVersion }
+  }
+
+  async create(registry: ResourceRegistry): Promise<ResourceRegistry> {
+    const { name } = registry.metadata
+    const value = toValue(registry)
+    const { answer, written } = await this.#put(name, 0n, value)
+    if (written === undefined) throw answer.found === undefined ? registryConflict(name) : registryExists(name)
+    return fromKeyValue(written)
+  }
+
+  async update(registry: ResourceRegistry, expected: ResourceVersion): Promise<ResourceRegistry> {
+    const { name } = registry.metadata
+    const { stored } = await this.#expect(name, expected)
+    const { answer, written } = await this.#put(name, stored.modRevision, toValue(registry, stored))
+    if (written === undefined) throw answer.found === undefined ? registryNotFound(name) : registryConflict(name)
+    return fromKeyValue(written)
+  }
+
+  async delete(name: string, expected: ResourceVersion): Promise<ResourceRegistry> {
+    const { stored, registry } = await this.#expect(name, expected)
+    const key = this.#keys.keyOf(name)
+    const { answer, repeated } = await this.#call(write({ key, expected: stored.modRevision, mutation: 'delete' }))
+    // An attempt whose answer was lost may have deleted it; gone is gone.
+    const gone = answer.done || (repeated && answer.found === undefined)
+    if (!gone) throw answer.found === undefined ? registryNotFound(name) : registryConflict(name)
+    return at(registry, answer.revision)
+  }
+
+  async *watch(from: ResourceVersion, signal: AbortSignal): AsyncGenerator<RegistryEvent> {
+    if (signal.aborted) return
+    const start = await this.#requirePast(from)
+    for await (const { revision, event } of this.#hub.watch(start, signal)) {
+      if (event === undefined) yield { type: 'BOOKMARK', version: String(revision) as ResourceVersion }
+      else if (this.#keys.nameOf(event.kv.key) !== undefined) {
+        const change = fromEvent(event, (err) => {
+          this.#logger.warn({ err }, 'a registry cannot be read')
+        })
+        if (change !== undefined) yield change
+      }
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.#hub.close()
+    await this.#database.close()
+  }
+
+  async #stored(name: string): Promise<KeyValue | undefined> {
+    const { answer } = await this.#call(range({ key: this.#keys.keyOf(name) }))
+    return answer.kvs[0]
+  }
+
+  async #expect(
+    name: string,
+    expected: ResourceVersion,
+  ): Promise<{ readonly stored: KeyValue; readonly registry: ResourceRegistry }> {
+    const stored = await this.#stored(name)
+    if (stored === undefined) throw registryNotFound(name)
+    if (String(stored.modRevision) !== expected) throw registryConflict(name)
+    return { stored, registry: fromKeyValue(stored) }
+  }
+
+  /**
+   * `written` is undefined where the transaction found another revision. An attempt whose answer was lost may have been
+   * carried out: the value that is found then is the one that was to be written.
+   */
+  async #put(
+    name: string,
+    expected: bigint,
+    value: string,
+  ): Promise<{ readonly answer: WriteAnswer; readonly written: KeyValue | undefined }> {
+    const key = this.#keys.keyOf(name)
+    const { answer, repeated } = await this.#call(write({ key, expected, mutation: { put: value } }))
+    if (answer.done) {
+      return { answer, written: { key, value, createRevision: 0n, modRevision: answer.revision } }
+    }
+    const own = repeated && answer.found?.value === value ? answer.found : undefined
+    return { answer, written: own }
+  }
+
+  async #listAll(): Promise<{ readonly kvs: readonly KeyValue[]; readonly revision: bigint }> {
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await this.#pages()
+      } catch (error) {
+        if (attempt >= MAX_LIST_ATTEMPTS || !isStatusError(error, 'expired')) throw error
+      }
+    }
+  }
+
+  async #pages(): Promise<{ readonly kvs: readonly KeyValue[]; readonly revision: bigint }> {
+    const { prefix, end } = this.#keys
+    const kvs: KeyValue[] = []
+    let revision = 0n
+    for (let key = prefix; ;) {
+      const page: RangeAnswer = (await this.#call(range({ key, end, limit: this.#pageSize, revision }))).answer
+      if (revision === 0n) revision = page.revision
+      kvs.push(...page.kvs)
+      const last = page.kvs.at(-1)
+      if (!page.more || last === undefined) return { kvs, revision }
+      key = `${last.key}\0`
+    }
+  }
+
+  /** The revision to watch from. Throws `expired` for one of the future: it is another store's. */
+  async #requirePast(from: ResourceVersion): Promise<bigint> {
+    const { revision } = (await this.#call(range({ key: this.#keys.prefix }))).answer
+    const start = /^[0-9]{1,18}$/.test(from) ? BigInt(from) : undefined
+    if (start === undefined || start > revision) throw versionTooOld(from, String(revision))
+    return start
+  }
+
+  #readable(stored: KeyValue): ResourceRegistry[] {
+    try {
+      return [fromKeyValue(stored)]
+    } catch (err) {
+      this.#logger.warn({ err }, 'a registry cannot be read')
+      return []
+    }
+  }
+
+  async #call<Answer>(rpc: Rpc<Answer>): Promise<Answered<Answer>> {
+    try {
+      return await this.#database.call(rpc)
+    } catch (error) {
+      if (isGrpcStatus(error, GRPC_STATUS.outOfRange)) throw versionTooOld(error.message, 'compacted')
+      throw asStatusError(error)
+    }
+  }
+}

@@ -1,0 +1,92 @@
+/** The fields of a ResourceRegistry and their types, as the original's Go types have them. */
+export type Shape =
+  'string' | 'integer' | 'boolean' | 'time' | 'any' | { readonly list: Shape } | { readonly map: Shape } | Fields
+
+export interface Fields {
+  readonly fields: Readonly<Record<string, Shape>>
+  /** There with their zero value where the body lacks them, as Go writes fields without omitempty. */
+  readonly always?: readonly string[]
+}
+
+const STRINGS: Shape = { list: 'string' }
+
+const REQUIREMENTS: Shape = {
+  list: { fields: { key: 'string', operator: 'string', values: STRINGS }, always: ['key', 'operator'] },
+}
+
+const SEARCH_ENGINE: Shape = {
+  fields: {
+    addresses: STRINGS,
+    secretRef: { fields: { namespace: 'string', name: 'string' }, always: ['namespace', 'name'] },
+  },
+  always: ['addresses'],
+}
+
+const CONDITION: Shape = {
+  fields: {
+    type: 'string',
+    status: 'string',
+    observedGeneration: 'integer',
+    lastTransitionTime: 'time',
+    reason: 'string',
+    message: 'string',
+  },
+  always: ['type', 'status', 'lastTransitionTime', 'reason', 'message'],
+}
+
+const METADATA: Fields = {
+  always: ['name', 'uid', 'resourceVersion', 'creationTimestamp'],
+  fields: {
+    name: 'string',
+    generateName: 'string',
+    namespace: 'string',
+    selfLink: 'string',
+    uid: 'string',
+    resourceVersion: 'string',
+    generation: 'integer',
+    creationTimestamp: 'time',
+    deletionTimestamp: 'time',
+    deletionGracePeriodSeconds: 'integer',
+    labels: { map: 'string' },
+    annotations: { map: 'string' },
+    ownerReferences: {
+      list: {
+        fields: {
+          apiVersion: 'string',
+          kind: 'string',
+          name: 'string',
+          uid: 'string',
+          controller: 'boolean',
+          blockOwnerDeletion: 'boolean',
+        },
+      },
+    },
+    finalizers: STRINGS,
+    managedFields: { list: 'any' },
+  },
+}
+
+const SPEC: Fields = {
+  always: ['targetCluster', 'resourceSelectors'],
+  fields: {
+    targetCluster: {
+      fields: {
+        clusterNames: STRINGS,
+        exclude: STRINGS,
+        labelSelector: { fields: { matchLabels: { map: 'string' }, matchExpressions: REQUIREMENTS } },
+        fieldSelector: { fields: { matchExpressions: REQUIREMENTS } },
+      },
+    },
+    resourceSelectors: {
+      list: { fields: { apiVersion: 'string', kind: 'string', namespace: 'string' }, always: ['apiVersion', 'kind'] },
+    },
+    backendStore: { fields: { openSearch: SEARCH_ENGINE, elasticsearch: SEARCH_ENGINE } },
+  },
+}
+
+const STATUS: Shape = { fields: { conditions: { list: CONDITION } } }
+
+export const REGISTRY: Fields = {
+  fields: { apiVersion: 'string', kind: 'string', metadata: METADATA, spec: SPEC, status: STATUS },
+  always: ['metadata', 'spec', 'status'],
+}
