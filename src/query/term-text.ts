@@ -16,17 +16,19 @@ const MAX_WORD_CHARS = 64 * 1024
 /** Longer texts are data, not something people look for by its words. */
 const MAX_TEXT_CHARS = 1_024
 
-/** Names of nodes, namespaces, images and labels come again and again. Emptied when full: about 2 MB each. */
+/** Names of nodes, namespaces, images and labels come again and again. Emptied when full: about 2 MB each, 20 in all. */
 const MEMO_ENTRIES = 8_192
 const MEMO_CHARS = 256
+const MEMO_ENTRIES_PER_PATH = 512
+const MEMO_PATHS = 128
 
-function memo<Value>(compute: (text: string) => Value): (text: string) => Value {
+function memo<Value>(compute: (text: string) => Value, entries = MEMO_ENTRIES): (text: string) => Value {
   const known = new Map<string, Value>()
   return (text) => {
     if (text.length > MEMO_CHARS) return compute(text)
     const found = known.get(text)
     if (found !== undefined) return found
-    if (known.size >= MEMO_ENTRIES) known.clear()
+    if (known.size >= entries) known.clear()
     const value = compute(text)
     known.set(text, value)
     return value
@@ -35,8 +37,25 @@ function memo<Value>(compute: (text: string) => Value): (text: string) => Value 
 
 const NO_KEY = ''
 const numberKey = memo((text) => sortableNumber(text) ?? NO_KEY)
-const otherPieces = memo((value) => [...pieces(value)].filter((piece) => piece !== value))
 const wordLines = memo((text) => words(text).join('\n'))
+
+/** The lines of a field's text, for each path: a node's name alone has ten pieces. */
+const pathMemos = new Map<string, (value: string) => string>()
+
+function piecedLines(path: string, value: string): string {
+  let lines = pathMemos.get(path)
+  if (lines === undefined) {
+    if (pathMemos.size >= MEMO_PATHS) pathMemos.clear()
+    pathMemos.set(path, (lines = memo((text) => linesOf(path, text), MEMO_ENTRIES_PER_PATH)))
+  }
+  return lines(value)
+}
+
+function linesOf(path: string, value: string): string {
+  const terms = [termOf(path, '=', value)]
+  if (!isSimple(value)) for (const piece of pieces(value)) if (piece !== value) terms.push(termOf(path, '~', piece))
+  return terms.join('\n')
+}
 
 export class TermText {
   #text: string
@@ -56,9 +75,7 @@ export class TermText {
 
   /** A text and its pieces; `value` in the form of `exactValue`. */
   addPieced(path: string, value: string): void {
-    this.add(termOf(path, '=', value))
-    if (isSimple(value)) return
-    for (const piece of otherPieces(value)) this.add(termOf(path, '~', piece))
+    this.add(piecedLines(path, value))
   }
 
   /** A text of an annotation or a JSON path: a time as that, a quantity also as that. */
