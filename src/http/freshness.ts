@@ -28,6 +28,8 @@ export interface ClusterFreshness {
   readonly ageMs?: number | undefined
   /** Why it is stale or missing: short, free of secrets. */
   readonly reason?: string | undefined
+  /** The caller may see only some of its namespaces or objects. */
+  readonly inPart?: boolean
 }
 
 /** A relist after an expired watch takes seconds; a minute without a word is more than that. */
@@ -61,6 +63,12 @@ export function freshnessHeaders(clusters: readonly ClusterFreshness[]): Outgoin
   const warnings = [
     ...warning(absent, clusters.length, 'missing from this answer', describeAbsence),
     ...warning(stale, clusters.length, 'stale', describeAge),
+    ...warning(
+      clusters.filter(({ inPart }) => inPart === true),
+      clusters.length,
+      'shown in part',
+      () => 'what you may list there',
+    ),
   ]
   const headers: Record<string, string | string[]> = {
     'fleetsearch-freshness': freshnessValue([...absent, ...stale, ...clusters.filter(({ state }) => state === 'live')]),

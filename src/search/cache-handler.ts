@@ -15,6 +15,7 @@ import type { ListAnswer, ObjectSequence } from '../http/object-list.ts'
 import { parseIncludeObject, sendList } from '../http/object-list.ts'
 import { readPage } from '../http/object-page.ts'
 import { compileSelection } from '../http/selection.ts'
+import type { Rights } from '../http/rights.ts'
 import { sendStatus } from '../http/status-response.ts'
 import { apiVersionOf } from '../kube/group-version.ts'
 import type { ClusterName } from '../kube/names.ts'
@@ -26,6 +27,7 @@ import { readSortedPage } from './cache-sort.ts'
 import { parseClusterFilter } from './cluster-filter.ts'
 import type { ClusterNames, KnownResource, KnownResources } from './known-resources.ts'
 import { parseSortBy } from './sort-by.ts'
+import { visibleTo } from './visible-resource.ts'
 
 export interface SearchCacheOptions {
   readonly cache: Pick<CacheReader, 'resource'>
@@ -33,6 +35,8 @@ export interface SearchCacheOptions {
   readonly clusters: ClusterNames
   readonly columns: ColumnSource
   readonly clock: Clock
+  /** Undefined: everybody sees everything. */
+  readonly rights?: Rights | undefined
 }
 
 /** `request.path` is the native path: what follows `search/cache`. */
@@ -95,7 +99,7 @@ function resolveTarget({ cache, known }: SearchCacheOptions, path: ResourcePath)
 }
 
 async function sendCached(
-  { columns, clock }: SearchCacheOptions,
+  { columns, clock, rights }: SearchCacheOptions,
   exchange: Exchange,
   path: ResourcePath,
   reader: ResourceReader,
@@ -105,6 +109,8 @@ async function sendCached(
   // A namespaced object has no path without its namespace: as in the original, nothing is found there.
   const namespace = path.namespace ?? (path.name !== undefined && reader.namespaced ? '' : undefined)
   const selection = compileSelection({ ...list, namespace, name: path.name }, gvk)
+  const chosen = (cluster: ClusterName): boolean => clusters === undefined || clusters.has(cluster)
+  const visible = await visibleTo(rights, exchange.request, path, reader, chosen)
   const request = {
     selection: namespace === '' ? { ...selection, nothing: true } : selection,
     clusters,
@@ -115,15 +121,19 @@ async function sendCached(
   const kindColumns = (): ReturnType<ColumnSource['columnsFor']> => columns.columnsFor(reader.gvr, reader.kind)
   const page =
     sortBy === ''
-      ? await readPage(reader, request)
-      : await readSortedPage(reader, request, parseSortBy(sortBy, await kindColumns()))
-  const covered = reader.shards().filter(({ cluster }) => clusters === undefined || clusters.has(cluster))
+      ? await readPage(visible.source, request)
+      : await readSortedPage(visible.source, request, parseSortBy(sortBy, await kindColumns()))
+  const shown = reader.shards().filter(({ cluster }) => chosen(cluster) && !visible.hidden.has(cluster))
+  const freshness = shown.map((shard) => ({
+    ...freshnessOf(shard, clock.monotonicMs()),
+    inPart: visible.inPart.has(shard.cluster),
+  }))
   const answer: ListAnswer = {
     apiVersion: apiVersionOf(reader.gvr),
     kind: reader.kind,
     metadata: pageMetadata(page),
     items: page,
-    headers: freshnessHeaders(covered.map((shard) => freshnessOf(shard, clock.monotonicMs()))),
+    headers: freshnessHeaders([...visible.refused, ...freshness]),
     columns: kindColumns,
   }
   await sendList(exchange, answer, representation, tableOptions(exchange.request, clock))

@@ -37,7 +37,7 @@ export async function readLiveObject(
   })
   const outcomes = await mapParallel(members, PARALLEL_MEMBERS, (member) => ask(target, path, member, options))
   const found = outcomes.filter((outcome) => outcome !== undefined && !(outcome instanceof MemberFault)) as LiveObject[]
-  const faults = outcomes.filter((outcome) => outcome instanceof MemberFault)
+  const faults = [...outcomes.filter((outcome) => outcome instanceof MemberFault), ...target.refused]
   const [first] = found
   if (first !== undefined) {
     if (found.length > 1) throw ambiguous(path, found)

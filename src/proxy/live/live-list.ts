@@ -41,12 +41,14 @@ export async function readLiveList(request: LiveListRequest): Promise<LiveList> 
   const start = list.continue === '' ? firstPage(request) : laterPage(list.continue, target)
   const walk = list.limit === undefined ? await readAll(request, start) : await readWaves(request, start, list.limit)
   const faults = walk.faults.filter(({ http }) => http !== 404)
-  if (walk.pages.length === 0 && walk.faults.length > 0) throw unanswered(walk.faults, target.absent)
+  const failed = [...walk.faults, ...target.refused]
+  if (walk.pages.length === 0 && failed.length > 0) throw unanswered(failed, target.absent)
   const gone = faults.find(({ http }) => http === 410)
   if (gone !== undefined) throw expired(`cluster ${gone.cluster}: ${gone.message}`, startOver(target))
   const version = start.version ?? (await pinVersions(request, start, walk))
   const next = walk.next === undefined ? '' : encodeContinueToken({ rv: version, ...walk.next })
-  return { pages: walk.pages, version, continue: next, absent: [...target.absent, ...faults.map(absenceOf)] }
+  const absent = [...target.absent, ...[...faults, ...target.refused].map(absenceOf)]
+  return { pages: walk.pages, version, continue: next, absent }
 }
 
 interface Start {

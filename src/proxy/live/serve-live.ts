@@ -9,6 +9,7 @@ import type { ListOptions } from '../../http/list-options.ts'
 import { parseListOptions } from '../../http/list-options.ts'
 import type { ListMetadata, ObjectAnswer } from '../../http/object-list.ts'
 import { parseIncludeObject, sendList, sendObject } from '../../http/object-list.ts'
+import type { Rights } from '../../http/rights.ts'
 import { pathNotFound } from '../../http/status-response.ts'
 import { jsonToYaml } from '../../http/yaml.ts'
 import { withResourceVersion } from '../../kube/canonical-object.ts'
@@ -22,9 +23,13 @@ import { badRequest } from '../../kube/status-error.ts'
 import type { Clock, Random } from '../../util/clock.ts'
 import type { ProxyRequest } from '../plugin.ts'
 import { serveWatch } from '../watch/serve-watch.ts'
+import type { WatchGuards } from '../watch/watch-guards.ts'
+import type { AdmittedTarget } from './admit-target.ts'
+import { admitTarget } from './admit-target.ts'
 import { readLiveObject } from './live-get.ts'
 import { readLiveList } from './live-list.ts'
 import { createLiveWatch } from './live-watch.ts'
+import { absenceOf } from './member-fault.ts'
 import type { MemberTable } from './member-table.ts'
 import { joinTables } from './member-table.ts'
 import type { LiveReadOptions, MemberPage } from './read-list.ts'
@@ -35,19 +40,23 @@ export interface LiveServices {
   readonly columns: ColumnSource
   readonly clock: Clock
   readonly random: Random
+  /** Undefined: everybody sees everything. */
+  readonly rights?: { readonly rights: Rights; readonly guards: WatchGuards } | undefined
 }
 
+/** The members are asked with our own credentials, so that only those are asked that would answer the caller too. */
 export async function serveLive(
   services: LiveServices,
   request: ProxyRequest,
   path: ResourcePath,
-  target: LiveTarget,
+  served: LiveTarget,
 ): Promise<void> {
-  if (path.namespace !== undefined && !target.namespaced) throw pathNotFound()
+  if (path.namespace !== undefined && !served.namespaced) throw pathNotFound()
+  const { target, admission } = await admitTarget(services.rights?.rights, request, path, served)
   if (request.verb === 'get') return get(services, request, path, target)
   const list = withName(parseListOptions(request.request.query, request.verb === 'watch' ? 'watch' : 'list'), path)
   return request.verb === 'watch'
-    ? watch(services, request, path, target, list)
+    ? watch(services, request, path, { target, admission }, list)
     : listAll(services, request, path, target, list)
 }
 
@@ -119,13 +128,16 @@ async function watch(
   services: LiveServices,
   request: ProxyRequest,
   path: ResourcePath,
-  target: LiveTarget,
+  { target, admission }: AdmittedTarget,
   list: ListOptions,
 ): Promise<void> {
-  const { clock, random, fleet } = services
+  const { clock, random, fleet, rights } = services
   const names = new Set<ClusterName>(target.members.map(({ facts }) => facts.name))
+  const asked = [...names, ...target.refused.map(({ cluster }) => cluster)]
+  const source = createLiveWatch({ target, fleet, namespace: path.namespace, list, clock, random })
   await serveWatch(request, {
-    reader: createLiveWatch({ target, fleet, namespace: path.namespace, list, clock, random }),
+    reader:
+      rights === undefined || admission === undefined ? source : rights.guards.guard(source, admission, () => asked),
     list,
     selection: { nothing: false }, // the members have applied the selectors
     clusters: request.cluster === undefined ? undefined : names,
@@ -133,6 +145,7 @@ async function watch(
     headers: freshnessHeaders([
       ...[...names].map((cluster) => ({ cluster, state: 'live' as const, ageMs: 0 })),
       ...target.absent,
+      ...target.refused.map(absenceOf),
     ]),
     clock,
     random,

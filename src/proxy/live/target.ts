@@ -7,6 +7,7 @@ import type { GroupVersionResource } from '../../kube/group-version.ts'
 import type { ClusterName } from '../../kube/names.ts'
 import { StatusError } from '../../kube/status-error.ts'
 import type { MemberDiscovery } from '../ports.ts'
+import type { MemberFault } from './member-fault.ts'
 
 export interface LiveSources {
   readonly fleet: FleetReader
@@ -21,6 +22,8 @@ export interface LiveTarget {
   readonly members: readonly Member[]
   /** Clusters that cannot be asked, for the answer's headers. */
   readonly absent: readonly ClusterFreshness[]
+  /** Clusters that serve it and would refuse the caller: they are not asked, and count as if they had said so. */
+  readonly refused: readonly MemberFault[]
   /** Namespaces that may be shown of a cluster; undefined: all. */
   namespaces(cluster: ClusterName): ReadonlySet<string> | undefined
 }
@@ -57,7 +60,7 @@ export function findLiveTarget(
   }
   const { kind, namespaced } = served
   const namespaces = (name: ClusterName): ReadonlySet<string> | undefined => shards?.get(name)?.namespaces
-  return { gvr: { group, version, resource }, kind, namespaced, members, absent, namespaces }
+  return { gvr: { group, version, resource }, kind, namespaced, members, absent, refused: [], namespaces }
 }
 
 /** 503: what the members serve is not known yet. */

@@ -1,6 +1,8 @@
 /** Plugin 1000: get, list and watch of registered resources, out of the cache. Registered, not cached, decides. */
 import type { CacheReader, CachedObject, ResourceReader } from '../../cache/reader.ts'
 import { negotiate } from '../../http/accept.ts'
+import type { Admission } from '../../http/admission.ts'
+import { refusalOf, refusedClusters } from '../../http/admission.ts'
 import type { ColumnSource } from '../../http/column-source.ts'
 import { freshnessHeaders, freshnessOf } from '../../http/freshness.ts'
 import type { ListOptions } from '../../http/list-options.ts'
@@ -11,6 +13,7 @@ import { readPage } from '../../http/object-page.ts'
 import type { Selection } from '../../http/selection.ts'
 import { compileSelection } from '../../http/selection.ts'
 import { pathNotFound } from '../../http/status-response.ts'
+import type { Rights } from '../../http/rights.ts'
 import { requestedVersions, waitForVersions } from '../../http/version-wait.ts'
 import { withResourceVersion } from '../../kube/canonical-object.ts'
 import { apiVersionOf } from '../../kube/group-version.ts'
@@ -19,16 +22,21 @@ import type { ClusterName } from '../../kube/names.ts'
 import { badRequest, notFound } from '../../kube/status-error.ts'
 import type { ResourcePath } from '../../kube/resource-path.ts'
 import type { Clock, Random } from '../../util/clock.ts'
+import type { Access } from '../access.ts'
+import { accessTo } from '../access.ts'
 import { ambiguous, ownersOf } from '../owners.ts'
 import type { Plugin, ProxyRequest } from '../plugin.ts'
 import { chosenClusters } from '../plugin.ts'
 import { serveWatch } from '../watch/serve-watch.ts'
+import type { WatchGuards } from '../watch/watch-guards.ts'
 
 export interface CachePluginOptions {
   readonly cache: Pick<CacheReader, 'resource'>
   readonly columns: ColumnSource
   readonly clock: Clock
   readonly random: Random
+  /** Undefined: everybody sees everything. */
+  readonly rights?: { readonly rights: Rights; readonly guards: WatchGuards } | undefined
 }
 
 export function createCachePlugin(options: CachePluginOptions): Plugin {
@@ -41,11 +49,12 @@ export function createCachePlugin(options: CachePluginOptions): Plugin {
       const { resource, verb } = request
       if (reader === undefined || resource === undefined) throw pathNotFound()
       if (resource.namespace !== undefined && !reader.namespaced) throw pathNotFound()
-      if (verb === 'get') return get(options, request, resource, reader)
+      const access = await accessTo(options.rights?.rights, request, resource, reader)
+      if (verb === 'get') return get(options, request, resource, access)
       const list = parseListOptions(request.request.query, verb === 'watch' ? 'watch' : 'list')
       const selection = selectionOf(list, resource, reader)
-      if (verb === 'watch') return watch(options, request, reader, list, selection)
-      return sendCachedList(options, request, reader, list, selection)
+      if (verb === 'watch') return watch(options, request, reader, access, list, selection)
+      return sendCachedList(options, request, access, list, selection)
     },
   }
 }
@@ -78,25 +87,32 @@ async function get(
   { clock, columns }: CachePluginOptions,
   request: ProxyRequest,
   resource: ResourcePath,
-  reader: ResourceReader,
+  { reader, admission }: Access,
 ): Promise<void> {
   const { query, incoming, signal } = request.request
   const representation = negotiate(incoming.headers.accept, 'object')
   await waitForVersions(reader, requestedVersions(query.get('resourceVersion') ?? ''), clock, signal)
-  const object = theOwner(request, resource, reader)
+  const object = theOwner(request, resource, reader, admission)
   const version = encodeVersionMap(new Map([[object.cluster, object.resourceVersion]]))
   const answer: ObjectAnswer = {
     bytes: withResourceVersion(object, version),
     resourceVersion: version,
-    headers: freshness(reader, clock, (cluster) => cluster === object.cluster),
+    headers: freshness(reader, clock, undefined, (cluster) => cluster === object.cluster),
     columns: () => columns.columnsFor(reader.gvr, reader.kind),
   }
   await sendObject(request, answer, representation, { includeObject: parseIncludeObject(query), nowMs: clock.nowMs() })
 }
 
-function theOwner(request: ProxyRequest, resource: ResourcePath, reader: ResourceReader): CachedObject {
+/** Where some clusters do not say whether they have the object, it must not seem deleted. */
+function theOwner(
+  request: ProxyRequest,
+  resource: ResourcePath,
+  reader: ResourceReader,
+  admission: Admission | undefined,
+): CachedObject {
   const owners = ownersOf(reader, resource, chosenClusters(request))
   const [first] = owners
+  if (first === undefined && admission !== undefined && admission.refused.length > 0) throw refusalOf(admission)
   if (first === undefined) throw notFound(resource, resource.name ?? '')
   if (owners.length > 1) throw ambiguous(resource, owners)
   return first
@@ -105,7 +121,7 @@ function theOwner(request: ProxyRequest, resource: ResourcePath, reader: Resourc
 async function sendCachedList(
   { clock, columns }: CachePluginOptions,
   request: ProxyRequest,
-  reader: ResourceReader,
+  { reader, admission }: Access,
   list: ListOptions,
   selection: Selection,
 ): Promise<void> {
@@ -124,27 +140,35 @@ async function sendCachedList(
       resourceVersion: page.version,
     },
     items: page,
-    headers: freshness(reader, clock, (cluster) => clusters === undefined || clusters.has(cluster)),
+    headers: freshness(reader, clock, admission, (cluster) => clusters === undefined || clusters.has(cluster)),
     columns: () => columns.columnsFor(reader.gvr, reader.kind),
   }
   await sendList(request, answer, representation, { includeObject: parseIncludeObject(query), nowMs: clock.nowMs() })
 }
 
+/** `all`: of every cluster. A watch that hides none reads from there, so that all such watches share their events. */
 async function watch(
-  { clock, columns, random }: CachePluginOptions,
+  { clock, columns, random, rights }: CachePluginOptions,
   request: ProxyRequest,
-  reader: ResourceReader,
+  all: ResourceReader,
+  { reader, admission }: Access,
   list: ListOptions,
   selection: Selection,
 ): Promise<void> {
   const clusters = chosenClusters(request)
+  const asked = (): ClusterName[] =>
+    all
+      .shards()
+      .map(({ cluster }) => cluster)
+      .filter((cluster) => clusters === undefined || clusters.has(cluster))
+  const source = admission === undefined || admission.refused.length > 0 ? reader : all
   await serveWatch(request, {
-    reader,
+    reader: admission === undefined || rights === undefined ? source : rights.guards.guard(source, admission, asked),
     list,
     selection,
     clusters,
     columns: () => columns.columnsFor(reader.gvr, reader.kind),
-    headers: freshness(reader, clock, (cluster) => clusters === undefined || clusters.has(cluster)),
+    headers: freshness(reader, clock, admission, (cluster) => clusters === undefined || clusters.has(cluster)),
     clock,
     random,
   })
@@ -153,8 +177,10 @@ async function watch(
 function freshness(
   reader: ResourceReader,
   clock: Clock,
+  admission: Admission | undefined,
   covers: (cluster: ClusterName) => boolean,
 ): ReturnType<typeof freshnessHeaders> {
   const shards = reader.shards().filter(({ cluster }) => covers(cluster))
-  return freshnessHeaders(shards.map((shard) => freshnessOf(shard, clock.monotonicMs())))
+  const refused = admission === undefined ? [] : refusedClusters(admission)
+  return freshnessHeaders([...refused, ...shards.map((shard) => freshnessOf(shard, clock.monotonicMs()))])
 }
