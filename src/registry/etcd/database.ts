@@ -38,7 +38,7 @@ interface Member {
 }
 
 // A member that is well answers in milliseconds, one with a slow disk in a second; a caller gets its 503 soon.
-const ATTEMPT_MS = 4_000
+const ATTEMPT_MS = 3_000
 const TOTAL_MS = 10_000
 
 export class EtcdDatabase {
@@ -59,15 +59,15 @@ export class EtcdDatabase {
   }
 
   /**
-   * Asks the members one after another, each at most once, beginning with the one that answered last. Throws the
-   * `GrpcError` that a member answered, or `StatusError` serviceUnavailable where none answered.
+   * Asks the members one after another, beginning with the one that answered last. Throws the `GrpcError` that a member
+   * answered, or `StatusError` serviceUnavailable where none answered.
    */
   async call<Answer>(rpc: Rpc<Answer>): Promise<Answered<Answer>> {
     const { clock } = this.#options
     const deadline = clock.monotonicMs() + TOTAL_MS
     let repeated = false
     let failure: unknown
-    for (const member of this.#inTurn()) {
+    for (const member of this.#attempts()) {
       const left = Math.min(ATTEMPT_MS, deadline - clock.monotonicMs())
       if (left <= 0) break
       try {
@@ -115,6 +115,15 @@ export class EtcdDatabase {
     }
   }
 
+  /** Each member once; twice where its connection was an older one that broke, as after its restart. */
+  *#attempts(): Generator<Member> {
+    for (const member of this.#inTurn()) {
+      const older = member.connection?.usable === true
+      yield member
+      if (older && member.connection?.usable === false) yield member
+    }
+  }
+
   *#inTurn(): Generator<Member> {
     const first = this.#current
     for (let i = 0; i < this.#members.length; i++) {
@@ -127,7 +136,12 @@ export class EtcdDatabase {
     const startedAt = this.#options.clock.monotonicMs()
     const connection = await this.#connect(member, timeoutMs)
     const left = timeoutMs - (this.#options.clock.monotonicMs() - startedAt)
-    return rpc.decode(await connection.unary(rpc.path, rpc.request, Math.max(1, left)))
+    const message = await connection.unary(rpc.path, rpc.request, Math.max(1, left))
+    try {
+      return rpc.decode(message)
+    } catch (error) {
+      throw new GrpcError('protocol', (error as Error).message, { cause: error })
+    }
   }
 
   /** The member's connection, which all its calls share; a new one where that is broken. */

@@ -45,6 +45,7 @@ export class GrpcCall {
     let rest: Buffer = Buffer.alloc(0)
     try {
       for await (const chunk of this.#stream as AsyncIterable<Buffer>) {
+        this.#requireGrpc()
         rest = rest.length === 0 ? chunk : Buffer.concat([rest, chunk])
         for (let next = takeMessage(rest); next !== undefined; next = takeMessage(rest)) {
           rest = next.rest
@@ -59,10 +60,14 @@ export class GrpcCall {
     this.#requireSuccess()
   }
 
-  #requireSuccess(): void {
-    if (this.#failure !== undefined) throw this.#failure
+  #requireGrpc(): void {
     const http = this.#headers[':status'] as number | undefined
     if (http !== undefined && http !== 200) throw new GrpcError('protocol', `not gRPC: HTTP status ${http}`)
+  }
+
+  #requireSuccess(): void {
+    if (this.#failure !== undefined) throw this.#failure
+    this.#requireGrpc()
     const text = this.#trailers['grpc-status'] ?? this.#headers['grpc-status']
     if (text === undefined) throw new GrpcError('broken', 'the connection ended inside the call')
     const status = Number(text)
