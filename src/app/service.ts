@@ -26,7 +26,6 @@ import { createClusterPlugin } from '../proxy/plugins/cluster.ts'
 import { createLivePlugin } from '../proxy/plugins/live.ts'
 import { RegistryInformer } from '../registry/registry-informer.ts'
 import { ResourceRegistries } from '../registry/resource-registries.ts'
-import { SqliteRegistryStore } from '../registry/sqlite/registry-store.ts'
 import { createSearchCacheHandler } from '../search/cache-handler.ts'
 import { createQueryHandler } from '../search/query-handler.ts'
 import type { Logger } from '../telemetry/logger.ts'
@@ -39,6 +38,7 @@ import type { Lifecycle } from './lifecycle.ts'
 import type { CommonConfig } from './options/config.ts'
 import { readyClusters } from './ready-clusters.ts'
 import { registryStats } from './registry-stats.ts'
+import { openRegistryStore, type RegistryStoreOptions } from './registry-store.ts'
 import { SyncCheck } from './sync-check.ts'
 
 export interface Runtime {
@@ -49,14 +49,10 @@ export interface Runtime {
   readonly print: (text: string) => void
 }
 
-export interface ServiceOptions {
+export interface ServiceOptions extends RegistryStoreOptions {
   readonly config: CommonConfig
   readonly runtime: Runtime
   readonly lifecycle: Lifecycle
-  /** Folder of registries and store. */
-  readonly folder: string
-  /** Largest size of the registries' file; more is answered like a full disk. Default: what the disk holds. */
-  readonly maxRegistryBytes?: number
   /** `search/…` and `proxying/…` are served. */
   readonly search: boolean
   readonly proxy: boolean
@@ -100,11 +96,7 @@ export async function createService(options: ServiceOptions): Promise<Service> {
   })
   const cache = new Cache({ clock, windowBytes: config.watchWindowBytes, metrics })
   const discovery = new DiscoveryTracker({ fleet, clock, random, logger: log })
-  const registryStore = new SqliteRegistryStore({
-    path: path.join(folder, 'registries.db'),
-    nowMs: () => clock.nowMs(),
-    ...(options.maxRegistryBytes === undefined ? {} : { maxBytes: options.maxRegistryBytes }),
-  })
+  const registryStore = openRegistryStore(options, runtime)
   lifecycle.onStop('registry store', () => registryStore.close())
   const registries = new ResourceRegistries({ store: registryStore, clock, random, newUid: randomUUID })
   const informer = new RegistryInformer({ store: registries, clock, random, logger: log })

@@ -1,0 +1,32 @@
+/** Where ResourceRegistries are kept: in etcd where one is given, else in a file of the data folder. */
+import path from 'node:path'
+import { EtcdRegistryStore } from '../registry/etcd/registry-store.ts'
+import type { RegistryStore } from '../registry/registry-store.ts'
+import { SqliteRegistryStore } from '../registry/sqlite/registry-store.ts'
+import type { Logger } from '../telemetry/logger.ts'
+import type { Clock, Random } from '../util/clock.ts'
+import type { EtcdConfig } from './options/etcd-config.ts'
+
+export interface RegistryStoreOptions {
+  readonly etcd?: EtcdConfig | undefined
+  /** Folder of the file, and of whatever else a service keeps. */
+  readonly folder: string
+  /** Largest size of the file; more is answered like a full disk. Default: what the disk holds. */
+  readonly maxRegistryBytes?: number
+}
+
+/** Throws where the file cannot be used. An etcd is connected at the first use, and may come up later. */
+export function openRegistryStore(
+  { etcd, folder, maxRegistryBytes }: RegistryStoreOptions,
+  { log, clock, random }: { readonly log: Logger; readonly clock: Clock; readonly random: Random },
+): RegistryStore {
+  if (etcd !== undefined) {
+    log.info({ servers: etcd.servers, prefix: etcd.prefix }, 'registries are kept in etcd')
+    return new EtcdRegistryStore({ ...etcd, clock, random, logger: log })
+  }
+  return new SqliteRegistryStore({
+    path: path.join(folder, 'registries.db'),
+    nowMs: () => clock.nowMs(),
+    ...(maxRegistryBytes === undefined ? {} : { maxBytes: maxRegistryBytes }),
+  })
+}
