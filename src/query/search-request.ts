@@ -10,6 +10,7 @@
  *   that do not change during a walk appear exactly once.
  * - A facet counts documents for each value, the most frequent first, ties by the value's UTF-8 bytes.
  */
+import type { GroupResource } from '../kube/group-version.ts'
 import type { Predicate, TextPredicate } from './resolve.ts'
 
 export const RANK = { nameExact: 1024, name: 512, strong: 64, other: 1 } as const
@@ -29,8 +30,30 @@ export interface FacetRequest {
 /** The sort keys of a hit and what breaks its ties: opaque to all but the store that made it, fit for JSON. */
 export type SearchCursor = readonly (string | number | null)[]
 
+/** Part of one resource's documents in a cluster. */
+export interface VisibleResource extends GroupResource {
+  /** Whatever namespace and name. */
+  readonly everything: boolean
+  /** Whole namespaces. */
+  readonly namespaces: readonly string[]
+  /** Single documents; without a namespace: of that name in any. */
+  readonly names: readonly { readonly namespace?: string; readonly name: string }[]
+}
+
+/**
+ * The documents that a caller may see. No other takes part in a search in any way: not in hits, totals, facets or pages.
+ * Clusters of equal rights share one of `parts`, so that its size is a sum and no product.
+ */
+export interface VisibleDocuments {
+  /** Which of `parts` is visible of a cluster; of a cluster that is not there, nothing is. */
+  readonly clusters: ReadonlyMap<string, number>
+  readonly parts: readonly (readonly VisibleResource[])[]
+}
+
 export interface SearchRequest {
   readonly predicate: Predicate
+  /** Undefined: all documents. */
+  readonly visible?: VisibleDocuments
   readonly ranked: readonly TextPredicate[]
   readonly sort: readonly SortTerm[]
   readonly limit: number

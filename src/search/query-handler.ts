@@ -11,6 +11,7 @@ import type { CacheReader, CachedObject } from '../cache/reader.ts'
 import type { ApiHandler, ApiRequest } from '../http/api-request.ts'
 import { BodyWriter } from '../http/body-writer.ts'
 import { freshnessHeaders, freshnessOf, type ClusterFreshness } from '../http/freshness.ts'
+import type { Rights } from '../http/rights.ts'
 import { methodNotAllowed, pathNotFound } from '../http/status-response.ts'
 import { columnKinds, columnsOf } from '../kube/columns/index.ts'
 import type { JsonObject } from '../kube/columns/column.ts'
@@ -22,8 +23,11 @@ import type { FacetResult, SearchHit, SearchResult, SearchStore } from '../query
 import type { Clock } from '../util/clock.ts'
 import { readQueryOptions, type NamedField, type QueryOptions } from './query-options.ts'
 import { encodeQueryToken } from './query-token.ts'
+import { documentsVisibleTo, type VisibleToCaller } from './visible-documents.ts'
 
 export interface QueryHandlerOptions {
+  /** Undefined: everybody sees everything. */
+  readonly rights?: Rights | undefined
   readonly store: SearchStore
   readonly cache: CacheReader
   readonly clock: Clock
@@ -36,8 +40,9 @@ export function createQueryHandler(options: QueryHandlerOptions): ApiHandler {
   return async (request, response) => {
     checkRequest(request)
     const query = readQueryOptions(request.query, catalog, options.clock.nowMs())
-    const result = await search(options.store, query)
-    const freshness = clusterFreshness(options.cache, options.clock.monotonicMs())
+    const visible = await documentsVisibleTo(options.rights, options.cache, request)
+    const result = await search(options.store, query, visible)
+    const freshness = clusterFreshness(options.cache, visible, options.clock.monotonicMs())
     const body = new BodyWriter(request.incoming, response, {
       headers: { 'content-type': 'application/json', ...freshnessHeaders(freshness) },
     })
@@ -55,9 +60,13 @@ function checkRequest({ method, path }: ApiRequest): void {
 }
 
 /** A store that fails is told as 503; what it finds wrong with the request is not. */
-async function search(store: SearchStore, { request }: QueryOptions): Promise<SearchResult> {
+async function search(
+  store: SearchStore,
+  { request }: QueryOptions,
+  { documents }: VisibleToCaller,
+): Promise<SearchResult> {
   try {
-    return await store.search(request)
+    return await store.search(documents === undefined ? request : { ...request, visible: documents })
   } catch (error) {
     if (isStatusError(error)) throw error
     throw new StatusError('serviceUnavailable', 'the search store cannot answer at the moment', { cause: error })
@@ -126,7 +135,7 @@ function tailOf(
     facets: facetsByName(query.facets, facets),
     ...(next === undefined ? {} : { continue: next }),
     ...(query.warnings.length === 0 ? {} : { warnings: query.warnings }),
-    freshness: freshness.map(({ cluster, state, ageMs }) => ({ cluster, state, ageSeconds: seconds(ageMs) })),
+    freshness: freshness.map(shownFreshness),
     ...(status === undefined ? {} : { index: { pending: status.pending, lagSeconds: seconds(status.lagMs) } }),
   }
 }
@@ -139,8 +148,12 @@ function facetsByName(named: readonly NamedField[], results: readonly FacetResul
 
 const WORST_FIRST = ['missing', 'syncing', 'stale', 'live'] as const
 
-/** For each cluster the worst of its resources. */
-function clusterFreshness(cache: CacheReader, nowMs: number): ClusterFreshness[] {
+function shownFreshness({ cluster, state, ageMs, inPart }: ClusterFreshness): object {
+  return { cluster, state, ageSeconds: seconds(ageMs), ...(inPart === true ? { inPart } : {}) }
+}
+
+/** For each cluster the worst of its resources; a cluster of which the caller may see nothing is missing. */
+function clusterFreshness(cache: CacheReader, { hidden, inPart }: VisibleToCaller, nowMs: number): ClusterFreshness[] {
   const worst = new Map<string, ClusterFreshness>()
   for (const resource of cache.resources()) {
     for (const shard of resource.shards()) {
@@ -149,7 +162,12 @@ function clusterFreshness(cache: CacheReader, nowMs: number): ClusterFreshness[]
       if (known === undefined || isWorse(found, known)) worst.set(found.cluster, found)
     }
   }
-  return [...worst.values()].sort((a, b) => Buffer.compare(Buffer.from(a.cluster), Buffer.from(b.cluster)))
+  const told = [...worst.values()].map((found): ClusterFreshness => {
+    const reason = hidden.get(found.cluster)
+    if (reason !== undefined) return { cluster: found.cluster, state: 'missing', reason }
+    return inPart.has(found.cluster) ? { ...found, inPart: true } : found
+  })
+  return told.sort((a, b) => Buffer.compare(Buffer.from(a.cluster), Buffer.from(b.cluster)))
 }
 
 function isWorse(a: ClusterFreshness, b: ClusterFreshness): boolean {

@@ -9,6 +9,7 @@ import { encodeTerms, quoted } from './encoding.ts'
 import { countFacets } from './facets.ts'
 import { and, compileFilter, compileText, filterSql, type Filter } from './filter.ts'
 import { orderOf } from './order.ts'
+import { restrict, visibleHint } from './visible.ts'
 import { Vocabulary } from './vocabulary.ts'
 
 /** The columns of a hit in front of its cursor. */
@@ -40,14 +41,21 @@ export class IndexReader {
   }
 
   #search(request: SearchRequest): SearchResult {
-    const filter = compileFilter(request.predicate, this.#vocabulary)
+    const filter = this.#filter(request)
     const ranks = request.sort.length === 0 && request.ranked.length > 0
     // Found once if it is needed more than once; else FTS5 feeds the sort as it goes.
     const source = request.facets.length > 0 || 'sql' in filter ? this.#materialise(filter) : filter
-    if (ranks) this.#rank(filter, request.ranked)
+    if (ranks) this.#rank('sql' in filter ? source : filter, request.ranked)
     const { hits, more } = this.#page(source, request, ranks)
     const total = this.#count(source)
     return { total, totalIsExact: true, hits, more, facets: countFacets(this.#db, request.facets, total) }
+  }
+
+  #filter({ predicate, visible }: SearchRequest): Filter {
+    if (visible === undefined) return compileFilter(predicate, this.#vocabulary)
+    const hint = visibleHint(visible)
+    const children = hint === undefined ? [predicate] : [predicate, hint]
+    return restrict(this.#db, compileFilter({ type: 'and', children }, this.#vocabulary), visible)
   }
 
   #materialise(filter: Filter): Filter {
