@@ -1,18 +1,25 @@
 /**
- * The way of every request: guard, identity, rights, in-flight limit, route. Resource paths are answered by plain handlers
- * ahead of express, which does not run on HTTP/2 and costs time on hot paths; express serves the rest (create-app.ts).
- * Never listens by itself: tests call it with a server of their own.
+ * The way of every request: guard, identity, impersonation, in-flight limit, rights, route. Plain handlers throughout, so that
+ * HTTP/1.1 and HTTP/2 are one. Never listens by itself: tests call it with a server of their own.
  */
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
-import type { ApiHandler, UserInfo } from '../http/api-request.ts'
+import type { ApiHandler, ApiRequest, UserInfo } from '../http/api-request.ts'
 import { ClientGoneError } from '../http/body-writer.ts'
+import { cutOff, isGone } from '../http/connection.ts'
 import { sendStatus, statusOf } from '../http/status-response.ts'
-import { isStatusError, StatusError } from '../kube/status-error.ts'
+import { badRequest, isStatusError, StatusError } from '../kube/status-error.ts'
 import type { Logger } from '../telemetry/logger.ts'
 import type { Clock } from '../util/clock.ts'
-import type { Authenticator } from './authn/authenticator.ts'
+import { ANONYMOUS, type Authenticator } from './authn/authenticator.ts'
+import { impersonate } from './authn/impersonation.ts'
 import type { Authorizer } from './authz/authorizer.ts'
-import { requestAttributes, type RequestAttributes } from './request-info.ts'
+import { forbidden } from './authz/forbidden.ts'
+import { MASTERS } from './authz/subject-access-review.ts'
+import type { Auditor, RequestAudit } from './audit/auditor.ts'
+import { InFlight, type InFlightLimits, type RequestKind } from './in-flight.ts'
+import { Lifetime, timeoutOf } from './lifetime.ts'
+import { lingerAfter } from './linger.ts'
+import { isLongRunning, requestAttributes, type RequestAttributes } from './request-info.ts'
 import type { RequestMetrics } from './request-metrics.ts'
 
 export interface Route {
@@ -25,18 +32,20 @@ export interface Route {
 
 export interface ListenerOptions {
   readonly routes: readonly Route[]
-  /** Everything that matches no route. */
-  readonly fallback: (request: IncomingMessage, response: ServerResponse) => void
+  /** Everything that matches no route. Its `path` is the whole one. */
+  readonly fallback: ApiHandler
   /** Throws `StatusError` to refuse a request before anything else is looked at. */
   readonly guard?: (request: IncomingMessage) => void
   readonly authenticate: Authenticator
   readonly authorize: Authorizer
-  /** Paths that need neither identity nor rights; `/x/*` covers what is below. */
+  /** Paths that need neither identity nor rights; with a `*` at the end: what begins so. */
   readonly alwaysAllowPaths: readonly string[]
-  /** Requests at once, watches apart; 0: no limit. */
-  readonly maxInflight: number
-  /** For everything that is no watch; 0: none. */
+  readonly inFlight: InFlightLimits
+  /** For everything that does not last by nature; 0: none. */
   readonly requestTimeoutMs: number
+  /** Sent with every answer. */
+  readonly headers?: Readonly<Record<string, string>>
+  readonly audit?: Auditor
   readonly metrics: RequestMetrics
   readonly log: Logger
   readonly clock: Clock
@@ -44,58 +53,73 @@ export interface ListenerOptions {
   readonly signal: AbortSignal
 }
 
-const ANONYMOUS: UserInfo = { name: 'system:anonymous', uid: '', groups: ['system:unauthenticated'], extra: {} }
-
-/** Longest path and query taken; a kube-apiserver's own headers limit is far below. */
+/** Longest path and query taken. */
 const MAX_URL = 48 * 1024
+/** Largest body taken, as in a kube-apiserver. */
+const MAX_BODY = 3 * 1024 * 1024
 
 export function createListener(options: ListenerOptions): RequestListener {
   const routes = [...options.routes].sort((a, b) => b.prefix.length - a.prefix.length)
-  const state = { inflight: 0 }
+  const fallback: Route = { prefix: '', handler: options.fallback }
+  const inFlight = new InFlight(options.inFlight)
+  const routeOf = (path: string): Route =>
+    routes.find(({ prefix }) => path === prefix || path.startsWith(`${prefix}/`)) ?? fallback
   return (request, response) => {
-    void new Exchange(options, routes, state, request, response).run()
+    void new Exchange(options, routeOf, inFlight, request, response).run()
   }
 }
 
-type Kind = 'readOnly' | 'mutating' | 'watch'
-
 class Exchange {
   readonly #options: ListenerOptions
-  readonly #routes: readonly Route[]
-  readonly #state: { inflight: number }
+  readonly #routeOf: (path: string) => Route
+  readonly #inFlight: InFlight
   readonly #request: IncomingMessage
   readonly #response: ServerResponse
   readonly #startedMs: number
-  #attributes: RequestAttributes = { isResource: false, verb: 'other', path: '' }
-  #kind: Kind = 'readOnly'
+  readonly #method: string
+  readonly #path: string
+  readonly #rawQuery: string
+  readonly #query: URLSearchParams
+  #attributes: RequestAttributes
+  #kind: RequestKind
   #route: Route | undefined
+  #audit: RequestAudit | undefined
 
   constructor(
     options: ListenerOptions,
-    routes: readonly Route[],
-    state: { inflight: number },
+    routeOf: (path: string) => Route,
+    inFlight: InFlight,
     request: IncomingMessage,
     response: ServerResponse,
   ) {
     this.#options = options
-    this.#routes = routes
-    this.#state = state
+    this.#routeOf = routeOf
+    this.#inFlight = inFlight
     this.#request = request
     this.#response = response
     this.#startedMs = options.clock.monotonicMs()
+    this.#method = request.method ?? 'GET'
+    const { path, rawQuery } = splitUrl(request.url ?? '/')
+    this.#path = path
+    this.#rawQuery = rawQuery
+    this.#query = new URLSearchParams(rawQuery)
+    this.#attributes = { isResource: false, verb: this.#method.toLowerCase(), path }
+    this.#kind = isRead(this.#method) ? 'readOnly' : 'mutating'
   }
 
   /** Never rejects. */
   async run(): Promise<void> {
-    const { metrics } = this.#options
-    const { path, rawQuery } = splitUrl(this.#request.url ?? '/')
-    const method = this.#request.method ?? 'GET'
-    const query = new URLSearchParams(rawQuery)
-    this.#attributes = requestAttributes(method, path, query)
-    this.#kind = kindOf(method, query)
-    metrics.started(this.#kind)
     try {
-      await this.#answer(method, path, rawQuery, query)
+      for (const [name, value] of Object.entries(this.#options.headers ?? {})) this.#response.setHeader(name, value)
+      this.#look()
+    } catch (error) {
+      this.#options.metrics.started(this.#kind)
+      this.#fail(error)
+      return this.#ended()
+    }
+    this.#options.metrics.started(this.#kind)
+    try {
+      await this.#answer()
     } catch (error) {
       this.#fail(error)
     } finally {
@@ -103,112 +127,104 @@ class Exchange {
     }
   }
 
-  async #answer(method: string, path: string, rawQuery: string, query: URLSearchParams): Promise<void> {
-    const { options, request, response } = { options: this.#options, request: this.#request, response: this.#response }
-    if ((request.url ?? '').length > MAX_URL)
-      throw new StatusError('badRequest', `the URL is longer than ${MAX_URL} bytes`)
-    options.guard?.(request)
-    const user = await this.#admit(path)
-    this.#route = this.#routes.find(({ prefix }) => path === prefix || path.startsWith(`${prefix}/`))
-    if (this.#route === undefined) return this.#fallBack()
-    const { prefix, handler } = this.#route
-    const release = this.#enter()
-    const lifetime = this.#lifetime()
-    try {
-      const below = path.slice(prefix.length)
-      await handler(
-        { method, path: below, rawQuery, query, user, signal: lifetime.signal, incoming: request },
-        response,
-      )
-    } catch (error) {
-      throw lifetime.timedOut() ? new StatusError('timeout', 'the request took too long', { cause: error }) : error
-    } finally {
-      lifetime.end()
-      release()
-    }
+  /** What is asked for. Throws for requests that cannot be read in one way. */
+  #look(): void {
+    this.#options.guard?.(this.#request)
+    if ((this.#request.url ?? '').length > MAX_URL) throw badRequest(`the URL is longer than ${MAX_URL} bytes`)
+    this.#attributes = requestAttributes(this.#method, this.#path, this.#query)
+    if (isLongRunning(this.#attributes, this.#path, this.#query)) this.#kind = 'watch'
   }
 
-  /** Identity, then rights. Throws 401 or 403; a failure to decide refuses (fail closed). */
-  async #admit(path: string): Promise<UserInfo> {
-    const { authenticate, authorize, alwaysAllowPaths, signal } = this.#options
-    const user = await authenticate(this.#request)
-    if (isAlwaysAllowed(path, alwaysAllowPaths)) return user ?? ANONYMOUS
-    if (user === undefined) throw new StatusError('unauthorized', 'Unauthorized')
+  async #answer(): Promise<void> {
+    const caller = await this.#identify()
+    const leave = this.#inFlight.enter(this.#kind, caller.groups.includes(MASTERS))
+    let user: UserInfo
+    let timeoutMs: number
+    try {
+      user = await this.#admit(caller)
+      timeoutMs = this.#kind === 'watch' ? 0 : timeoutOf(this.#query, this.#options.requestTimeoutMs)
+      if (this.#kind !== 'watch') refuseLargeBody(this.#request)
+    } catch (error) {
+      leave()
+      throw error
+    }
+    await this.#handle(user, timeoutMs, leave)
+  }
+
+  /** Throws 401 where there is no identity and the path needs one. */
+  async #identify(): Promise<UserInfo> {
+    const { authenticate, alwaysAllowPaths, audit } = this.#options
+    let user: UserInfo | undefined
+    try {
+      user = await authenticate(this.#request)
+      if (user === undefined && !isAlwaysAllowed(this.#path, alwaysAllowPaths)) {
+        throw new StatusError('unauthorized', 'Unauthorized')
+      }
+    } finally {
+      this.#audit = audit?.begin({
+        request: this.#request,
+        response: this.#response,
+        method: this.#method,
+        path: this.#path,
+        attributes: this.#attributes,
+        user: user ?? (isAlwaysAllowed(this.#path, alwaysAllowPaths) ? ANONYMOUS : undefined),
+        lasts: this.#kind === 'watch',
+      })
+    }
+    return user ?? ANONYMOUS
+  }
+
+  /** Who the request goes on as. Throws 403; a failure to decide refuses (fail closed). */
+  async #admit(caller: UserInfo): Promise<UserInfo> {
+    const { authorize, alwaysAllowPaths, signal } = this.#options
+    const user = await impersonate(caller, this.#request, authorize, signal)
+    if (user !== caller) this.#audit?.impersonated(user)
+    if (isAlwaysAllowed(this.#path, alwaysAllowPaths)) return user
     const decision = await authorize(user, this.#attributes, signal)
+    this.#audit?.decided(decision)
     if (!decision.allowed) throw forbidden(user, this.#attributes, decision.reason)
     return user
   }
 
-  /** Takes a place among the requests in flight; watches take none. */
-  #enter(): () => void {
-    const { maxInflight } = this.#options
-    if (this.#kind === 'watch') return () => undefined
-    if (maxInflight > 0 && this.#state.inflight >= maxInflight) {
-      throw new StatusError('tooManyRequests', 'Too many requests, please try again later.', {
-        details: { retryAfterSeconds: 1 },
-      })
+  /** The place in flight is left when the handler is through, even where its client was told of a timeout before. */
+  async #handle(user: UserInfo, timeoutMs: number, leave: () => void): Promise<void> {
+    const { clock, signal: stop } = this.#options
+    const route = this.#routeOf(this.#path)
+    this.#route = route
+    const lifetime = new Lifetime({ response: this.#response, stop, timeoutMs, clock })
+    const request: ApiRequest = {
+      method: this.#method,
+      path: this.#path.slice(route.prefix.length),
+      rawQuery: this.#rawQuery,
+      query: this.#query,
+      user,
+      signal: lifetime.signal,
+      incoming: this.#request,
     }
-    this.#state.inflight += 1
-    return () => {
-      this.#state.inflight -= 1
+    const work = (async () => route.handler(request, this.#response))().finally(leave)
+    try {
+      await lifetime.bound(work)
+    } finally {
+      lifetime.end()
     }
-  }
-
-  /** Ends when the client goes, the server stops, or the time of a request that is no watch is up. */
-  #lifetime(): { signal: AbortSignal; timedOut(): boolean; end(): void } {
-    const { requestTimeoutMs, clock, signal } = this.#options
-    const controller = new AbortController()
-    let timedOut = false
-    const onClose = (): void => {
-      controller.abort(new ClientGoneError())
-    }
-    const onStop = (): void => {
-      controller.abort(signal.reason)
-    }
-    const cancel =
-      this.#kind === 'watch' || requestTimeoutMs === 0
-        ? () => undefined
-        : clock.setTimeout(() => {
-            timedOut = true
-            controller.abort(new Error('request timeout'))
-          }, requestTimeoutMs)
-    this.#response.once('close', onClose)
-    signal.addEventListener('abort', onStop, { once: true })
-    if (signal.aborted) onStop()
-    return {
-      signal: controller.signal,
-      timedOut: () => timedOut,
-      end: () => {
-        cancel()
-        this.#response.off('close', onClose)
-        signal.removeEventListener('abort', onStop)
-      },
-    }
-  }
-
-  async #fallBack(): Promise<void> {
-    const { promise, resolve } = Promise.withResolvers<void>()
-    this.#response.once('close', resolve)
-    this.#options.fallback(this.#request, this.#response)
-    await promise
   }
 
   #fail(error: unknown): void {
     const response = this.#response
-    if (error instanceof ClientGoneError || response.destroyed) {
-      response.destroy()
-      return
-    }
+    if (error instanceof ClientGoneError || isGone(response)) return cutOff(response)
     if (this.#options.signal.aborted && !isStatusError(error)) error = shuttingDown()
     if (!isStatusError(error) || error.code === 'internal') this.#fault(error)
     // Half an answer must not look like a whole one: the connection is cut.
-    if (response.headersSent) response.destroy()
-    else sendStatus(response, statusOf(error), { errorField: this.#route?.errorField === true })
+    if (response.headersSent) return cutOff(response)
+    const status = statusOf(error)
+    this.#audit?.failed(status)
+    lingerAfter(this.#request, response, this.#options.clock)
+    sendStatus(response, status, { errorField: this.#route?.errorField === true })
   }
 
   #fault(err: unknown): void {
     this.#options.metrics.fault()
-    this.#options.log.error({ err, method: this.#request.method, attributes: this.#attributes }, 'request failed')
+    this.#options.log.error({ err, method: this.#method, attributes: this.#attributes }, 'request failed')
   }
 
   #ended(): void {
@@ -218,13 +234,10 @@ class Exchange {
     const code = this.#response.statusCode
     const resource = attributes.isResource ? attributes.resource : ''
     const subresource = attributes.isResource ? attributes.subresource : ''
-    metrics.ended(
-      this.#kind,
-      { verb: this.#kind === 'watch' ? 'watch' : attributes.verb, resource, subresource },
-      code,
-      seconds,
-    )
-    log.debug({ method: this.#request.method, path: splitUrl(this.#request.url ?? '').path, code, seconds }, 'request')
+    const verb = this.#kind === 'watch' ? 'watch' : attributes.verb
+    metrics.ended(this.#kind, { verb, resource, subresource }, code, seconds)
+    this.#audit?.ended()
+    log.debug({ method: this.#method, path: this.#path, code, seconds }, 'request')
   }
 }
 
@@ -233,32 +246,19 @@ function splitUrl(url: string): { path: string; rawQuery: string } {
   return at === -1 ? { path: url, rawQuery: '' } : { path: url.slice(0, at), rawQuery: url.slice(at + 1) }
 }
 
-function kindOf(method: string, query: URLSearchParams): Kind {
-  const watch = query.get('watch')
-  if (method === 'GET' && watch !== null && watch !== 'false' && watch !== '0') return 'watch'
-  return method === 'GET' || method === 'HEAD' || method === 'OPTIONS' ? 'readOnly' : 'mutating'
+function isRead(method: string): boolean {
+  return method === 'GET' || method === 'HEAD' || method === 'OPTIONS'
+}
+
+function refuseLargeBody({ headers }: IncomingMessage): void {
+  if (Number(headers['content-length'] ?? 0) <= MAX_BODY) return
+  throw new StatusError('requestEntityTooLarge', `Request entity too large: limit is ${MAX_BODY}`)
 }
 
 function isAlwaysAllowed(path: string, allowed: readonly string[]): boolean {
-  return allowed.some((entry) => (entry.endsWith('/*') ? path.startsWith(entry.slice(0, -1)) : path === entry))
+  return allowed.some((entry) => (entry.endsWith('*') ? path.startsWith(entry.slice(0, -1)) : path === entry))
 }
 
 function shuttingDown(): StatusError {
   return new StatusError('serviceUnavailable', 'the server is shutting down', { details: { retryAfterSeconds: 1 } })
-}
-
-/** As a kube-apiserver words it. */
-function forbidden(user: UserInfo, attributes: RequestAttributes, reason: string): StatusError {
-  const why = reason === '' ? '' : `: ${reason}`
-  if (!attributes.isResource) {
-    const message = `forbidden: User ${JSON.stringify(user.name)} cannot ${attributes.verb} path ${JSON.stringify(attributes.path)}${why}`
-    return new StatusError('forbidden', message, { details: {} })
-  }
-  const { group, resource, subresource, name, verb } = attributes
-  const what = subresource === '' ? resource : `${resource}/${subresource}`
-  const named = name === '' ? '' : ` ${JSON.stringify(name)}`
-  const message =
-    `${resource}.${group}${named} is forbidden: User ${JSON.stringify(user.name)} cannot ${verb} resource ` +
-    `${JSON.stringify(what)} in API group ${JSON.stringify(group)} at the cluster scope${why}`
-  return new StatusError('forbidden', message, { details: { group, kind: resource, ...(name === '' ? {} : { name }) } })
 }

@@ -1,24 +1,41 @@
-/** Listening and draining. What is served is a plain request listener (create-listener.ts), which never listens by itself. */
-import { createServer as createHttpServer, type RequestListener, type Server, type ServerOptions } from 'node:http'
+/**
+ * Listening and draining. What is served is a plain request listener (create-listener.ts), which never listens by itself.
+ * Over TLS a client chooses between HTTP/2 and HTTP/1.1 (ALPN); upgrades are HTTP/1.1's alone.
+ */
+import { constants } from 'node:crypto'
+import type { EventEmitter } from 'node:events'
+import { createServer as createHttpServer, type RequestListener, type ServerOptions } from 'node:http'
+import {
+  createSecureServer,
+  type SecureServerOptions,
+  type ServerHttp2Session,
+  type ServerHttp2Stream,
+} from 'node:http2'
 import { createServer as createHttpsServer } from 'node:https'
-import type { AddressInfo } from 'node:net'
-import type { SecureVersion } from 'node:tls'
-import type { Clock } from '../util/clock.ts'
+import type { AddressInfo, Server, Socket } from 'node:net'
+import type { SecureContext, SecureContextOptions, SecureVersion } from 'node:tls'
+import type { Clock, Random } from '../util/clock.ts'
 import { sleep } from '../util/sleep.ts'
+import { refuseMalformed } from './client-error.ts'
+import type { CommonTls, ServerCertificates } from './tls/certificates.ts'
 
 export interface TlsOptions {
-  /** PEM, chain included. */
-  readonly certificate: string
-  readonly key: string
-  readonly minVersion: SecureVersion
-  /** PEM bundles whose names are hinted to clients; what they vouch for is decided by the authenticators. */
-  readonly clientCas: readonly string[]
+  /** Asked for each connection, so that they can be replaced. */
+  readonly certificates: ServerCertificates
+  readonly http2: boolean
+  /** Streams a client may have open on one connection; 0: the default. */
+  readonly http2MaxStreams: number
+  /** How often an HTTP/2 connection is asked to go, so that clients spread over replicas: 0 to 1 for each request. */
+  readonly goawayChance: number
+  readonly random: Random
 }
 
 export interface ListenOptions {
   readonly host: string
   readonly port: number
   readonly tls?: TlsOptions
+  /** Another process may listen on the same port (SO_REUSEPORT). Default false. */
+  readonly sharePort?: boolean
 }
 
 export interface RunningServer {
@@ -29,14 +46,27 @@ export interface RunningServer {
   close(graceMs: number): Promise<void>
 }
 
-/** Headers must arrive within 10 s and a kept-alive connection may idle for 2 min: slow clients hold nothing for long. */
+/**
+ * Headers must arrive within 10 s, a body within 60 s, and a kept-alive connection may idle for 2 min: slow clients hold
+ * nothing for long. 128 KiB of headers are users with more than a thousand groups; how many there are is not limited
+ * apart, since Node would drop the rest without a word.
+ */
+const MAX_HEADER_BYTES = 128 * 1024
+const HEADERS_MS = 10_000
+const IDLE_MS = 120_000
 const HTTP_LIMITS: ServerOptions = {
-  maxHeaderSize: 64 * 1024,
-  headersTimeout: 10_000,
+  maxHeaderSize: MAX_HEADER_BYTES,
+  headersTimeout: HEADERS_MS,
   requestTimeout: 60_000,
-  keepAliveTimeout: 120_000,
+  keepAliveTimeout: IDLE_MS,
   connectionsCheckingInterval: 5_000,
 }
+const MAX_HEADERS_COUNT = 0 // no limit of its own
+
+/** As a kube-apiserver: more are opened only by who is up to no good. */
+const HTTP2_STREAMS = 100
+/** Unread bytes of a body that a client may have under way. */
+const HTTP2_WINDOW = 256 * 1024
 
 /** The address cannot be bound; `message` names it and says why. */
 export class ListenError extends Error {
@@ -56,43 +86,131 @@ const LISTEN_FAULTS: Readonly<Record<string, string>> = {
 /** Rejects with `ListenError` where the address cannot be bound. */
 export async function listen(listener: RequestListener, options: ListenOptions, clock: Clock): Promise<RunningServer> {
   const server = createServer(listener, options.tls)
+  const connections = trackConnections(server)
+  server.on('clientError', refuseMalformed)
   const host = options.host.includes(':') ? `[${options.host}]` : options.host
   await new Promise<void>((resolve, reject) => {
     const failed = (error: Error): void => {
       reject(new ListenError(`${host}:${options.port}`, error))
     }
     server.once('error', failed)
-    server.listen(options.port, options.host, () => {
+    server.listen({ port: options.port, host: options.host, reusePort: options.sharePort === true }, () => {
       server.off('error', failed)
       resolve()
     })
   })
   const { port } = server.address() as AddressInfo
+  const unlisten = options.tls?.certificates.onFallback((fallback) => {
+    server.setSecureContext?.(fallback)
+  })
   return {
     url: `${options.tls === undefined ? 'http' : 'https'}://${host}:${port}`,
     port,
-    close: (graceMs) => drain(server, graceMs, clock),
+    async close(graceMs) {
+      unlisten?.()
+      await drain(server, connections, graceMs, clock)
+    },
   }
 }
 
-function createServer(listener: RequestListener, tls: TlsOptions | undefined): Server {
-  if (tls === undefined) return createHttpServer(HTTP_LIMITS, listener)
-  return createHttpsServer(
-    {
-      ...HTTP_LIMITS,
-      cert: tls.certificate,
-      key: tls.key,
-      minVersion: tls.minVersion,
-      requestCert: true,
-      // Certificates are judged for each CA pool apart (authn/certificate-chain.ts); TLS only proves that the key is held.
-      rejectUnauthorized: false,
-      ...(tls.clientCas.length === 0 ? {} : { ca: [...tls.clientCas] }),
-    },
-    listener,
-  )
+interface AnyServer extends Server {
+  closeIdleConnections(): void
+  /** Only of servers of TLS: for connections from now on. */
+  setSecureContext?(options: SecureContextOptions): void
 }
 
-async function drain(server: Server, graceMs: number, clock: Clock): Promise<void> {
+function createServer(listener: RequestListener, tls: TlsOptions | undefined): AnyServer {
+  if (tls === undefined) {
+    return Object.assign(createHttpServer(HTTP_LIMITS, listener), { maxHeadersCount: MAX_HEADERS_COUNT })
+  }
+  const secure = handshake(tls.certificates)
+  if (!tls.http2) {
+    const server = createHttpsServer({ ...HTTP_LIMITS, ...secure, ALPNProtocols: ['http/1.1'] }, listener)
+    return Object.assign(server, { maxHeadersCount: MAX_HEADERS_COUNT })
+  }
+  const options: SecureServerOptions<never, never, never, never> & ServerOptions<never, never> = {
+    ...(HTTP_LIMITS as ServerOptions<never, never>),
+    ...secure,
+    allowHTTP1: true,
+    // Each header line is a pair, and a user may have hundreds of groups.
+    maxHeaderListPairs: 4_096,
+    maxOutstandingPings: 10,
+    maxSettings: 32,
+    settings: {
+      maxConcurrentStreams: tls.http2MaxStreams === 0 ? HTTP2_STREAMS : tls.http2MaxStreams,
+      initialWindowSize: HTTP2_WINDOW,
+      maxHeaderListSize: MAX_HEADER_BYTES,
+      enablePush: false,
+    },
+  }
+  const server = createSecureServer(options, listener as unknown as () => void)
+  server.on('session', (session: ServerHttp2Session) => {
+    watchOver(session, tls)
+  })
+  return Object.assign(server, { maxHeadersCount: MAX_HEADERS_COUNT }) as unknown as AnyServer
+}
+
+/** Which certificate is shown, and that one is asked for, whatever the version of HTTP. */
+function handshake(certificates: ServerCertificates) {
+  return {
+    ...certificates.fallback(),
+    SNICallback: (name: string, done: (error: Error | null, context?: SecureContext) => void) => {
+      done(null, certificates.contextFor(name))
+    },
+    handshakeTimeout: HEADERS_MS,
+    requestCert: true,
+    // Certificates are judged for each CA pool apart (authn/certificate-chain.ts); TLS only proves that the key is held.
+    rejectUnauthorized: false,
+  } as const
+}
+
+/**
+ * No session tickets: a resumed session has the client's certificate without its chain, so that who comes by an
+ * intermediate would be a stranger the second time. No renegotiation: an old way to make a server work.
+ * An empty CA list means that clients are told of no CA and show what they have.
+ */
+export function commonTls(minVersion: SecureVersion, ciphers: string, curves: string | undefined): CommonTls {
+  return {
+    minVersion,
+    ciphers,
+    ca: [],
+    secureOptions:
+      constants.SSL_OP_NO_TICKET | constants.SSL_OP_NO_RENEGOTIATION | constants.SSL_OP_CIPHER_SERVER_PREFERENCE,
+    ...(curves === undefined ? {} : { ecdhCurve: curves }),
+  }
+}
+
+/** Lets idle connections go, and now and then one that is not, when its requests are through. */
+function watchOver(session: ServerHttp2Session, { goawayChance, random }: TlsOptions): void {
+  let open = 0
+  session.setTimeout(IDLE_MS, () => {
+    if (open === 0) session.close()
+  })
+  session.on('error', () => undefined) // of the connection; its streams hear of it
+  session.on('stream', (stream: ServerHttp2Stream) => {
+    open += 1
+    stream.once('close', () => {
+      open -= 1
+    })
+    if (goawayChance > 0 && random() < goawayChance) session.close()
+  })
+}
+
+function trackConnections(server: EventEmitter): ReadonlySet<Socket> {
+  const connections = new Set<Socket>()
+  server.on('connection', (socket: Socket) => {
+    connections.add(socket)
+    socket.once('close', () => connections.delete(socket))
+  })
+  return connections
+}
+
+async function drain(
+  server: AnyServer,
+  connections: ReadonlySet<Socket>,
+  graceMs: number,
+  clock: Clock,
+): Promise<void> {
   const closed = new Promise<void>((resolve) => {
     server.close(() => {
       resolve()
@@ -102,7 +220,7 @@ async function drain(server: Server, graceMs: number, clock: Clock): Promise<voi
   const done = new AbortController()
   const cut = sleep(graceMs, clock, done.signal).then(
     () => {
-      server.closeAllConnections()
+      for (const socket of connections) socket.destroy()
     },
     () => undefined,
   )

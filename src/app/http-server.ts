@@ -1,10 +1,13 @@
 /** Joins a service's routes with an identity and a place to listen. */
 import type { IncomingMessage } from 'node:http'
-import { createApp } from '../apiserver/create-app.ts'
+import type { Auditor } from '../apiserver/audit/auditor.ts'
+import { createApp, mountApp } from '../apiserver/create-app.ts'
 import { createListener } from '../apiserver/create-listener.ts'
 import type { Authenticator } from '../apiserver/authn/authenticator.ts'
 import type { Authorizer } from '../apiserver/authz/authorizer.ts'
-import { PING } from '../apiserver/health.ts'
+import { PING, type HealthCheck } from '../apiserver/health.ts'
+import type { InFlightLimits } from '../apiserver/in-flight.ts'
+import { createPlainPaths } from '../apiserver/plain-paths.ts'
 import { RequestMetrics } from '../apiserver/request-metrics.ts'
 import { listen, type ListenOptions, type RunningServer } from '../apiserver/server.ts'
 import { SEARCH_GROUP, SEARCH_GROUP_VERSION } from '../api/resource-registry.ts'
@@ -18,8 +21,13 @@ export interface HttpServerOptions {
   readonly authenticate: Authenticator
   readonly authorize: Authorizer
   readonly alwaysAllowPaths: readonly string[]
-  readonly maxInflight: number
+  readonly inFlight: InFlightLimits
   readonly requestTimeoutMs: number
+  /** Of who can be identified; besides those of the service. */
+  readonly checks?: readonly HealthCheck[]
+  /** Sent with every answer. */
+  readonly headers?: Readonly<Record<string, string>>
+  readonly audit?: Auditor
   /** Between not ready and no longer accepting, so that load balancers notice. */
   readonly shutdownDelayMs: number
 }
@@ -45,18 +53,18 @@ export async function serveHttp(
   lifecycle: Lifecycle,
 ): Promise<RunningServer> {
   const stopping = new AbortController()
-  const app = createApp({
+  const { listen: where, shutdownDelayMs, checks = [], ...rest } = options
+  const plainPaths = createPlainPaths({
     version: VERSION,
-    checks: [PING, ...service.checks],
+    checks: [PING, ...service.checks, ...checks],
     metrics: service.metrics,
     platform: `${process.platform}/${process.arch}`,
     paths: PATHS,
   })
-  const { listen: where, shutdownDelayMs, ...rest } = options
   const listener = createListener({
     ...rest,
     routes: service.routes,
-    fallback: app,
+    fallback: mountApp(createApp(), plainPaths),
     metrics: new RequestMetrics(service.metrics),
     log,
     clock,

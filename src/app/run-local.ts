@@ -103,7 +103,7 @@ function startLocal(
       authenticate: () => LOCAL_USER,
       authorize: readOnly,
       alwaysAllowPaths: [],
-      maxInflight: 400,
+      inFlight: { readOnly: 400, mutating: 200 },
       requestTimeoutMs: 60_000,
       shutdownDelayMs: 0,
     },

@@ -1,22 +1,34 @@
 /** `serve`: the aggregated API server inside Karmada. */
-import { readFile } from 'node:fs/promises'
+import type { Auditor } from '../apiserver/audit/auditor.ts'
 import { firstOf, type Authenticator } from '../apiserver/authn/authenticator.ts'
-import { parseBundle } from '../apiserver/authn/certificate-chain.ts'
+import { bearerTokenAuthenticator } from '../apiserver/authn/bearer-token.ts'
 import { requestHeaderAuthenticator } from '../apiserver/authn/request-header.ts'
 import { x509Authenticator } from '../apiserver/authn/x509.ts'
+import type { Authorizer } from '../apiserver/authz/authorizer.ts'
 import { subjectAccessReviewAuthorizer } from '../apiserver/authz/subject-access-review.ts'
-import type { TlsOptions } from '../apiserver/server.ts'
+import { ReviewMetrics } from '../apiserver/review-metrics.ts'
+import type { MemberClient } from '../fleet/member.ts'
 import { KarmadaClusterProvider } from '../fleet/karmada/karmada-provider.ts'
 import { observeObjects } from '../informer/observe-objects.ts'
 import { createKarmadaPlugin } from '../proxy/plugins/karmada.ts'
-import { controlPlaneClient, postReviewTo } from './control-plane.ts'
+import { openAuditLog } from './audit.ts'
+import { LiveTrust } from './authentication.ts'
+import {
+  controlPlaneClient,
+  REVIEW_LIMITS,
+  reviewPoster,
+  SUBJECT_ACCESS_REVIEWS,
+  TOKEN_REVIEWS,
+  type ClientLimits,
+} from './control-plane.ts'
 import { openDataFolder } from './data-folder.ts'
 import { learnFromHost } from './host-discovery.ts'
 import { serveHttp } from './http-server.ts'
 import type { Lifecycle } from './lifecycle.ts'
 import type { ServeConfig } from './options/config.ts'
-import { createService, type Runtime } from './service.ts'
-import { servingCertificate } from './serving-certificate.ts'
+import { createService, type Runtime, type Service } from './service.ts'
+import { tlsOptions } from './tls.ts'
+import { WatchedFiles } from './watched-files.ts'
 
 export async function runServe(
   config: ServeConfig,
@@ -26,13 +38,11 @@ export async function runServe(
 ): Promise<void> {
   const { log, clock, random } = runtime
   log.warn('whoever may get search sees every cached object of every cluster, as with karmada-search')
-  const host = await controlPlaneClient(config, config.kubeconfig, config.environment, clock)
-  lifecycle.onStop('control plane client', () => host.close())
-  const reviewer =
-    config.authorizationKubeconfig === undefined
-      ? host
-      : await controlPlaneClient(config, config.authorizationKubeconfig, config.environment, clock)
-  if (reviewer !== host) lifecycle.onStop('authorization client', () => reviewer.close())
+  const connect = clientMaker(config, runtime, lifecycle)
+  const host = await connect('control plane client', config.kubeconfig, {
+    qps: config.kubeApiQps,
+    burst: config.kubeApiBurst,
+  })
   const folder = await openDataFolder(config.dataDir)
   lifecycle.onStop('data folder', () => folder.release())
   const service = await createService({
@@ -66,25 +76,24 @@ export async function runServe(
   lifecycle.run('host discovery', (signal) => learnFromHost(learning, signal), onFault)
   lifecycle.run('clusters', (signal) => clusters.run(signal), onFault)
   service.start(() => clusters.synced)
-  const identity = await identityOf(config, runtime)
+  const access = await openAccess(config, connect, service, runtime, lifecycle, onFault)
   await serveHttp(
     service,
     {
       listen: {
-        host: config.bindAddress,
-        port: config.securePort,
-        tls: await tlsOf(config, identity.bundles, clock.nowMs()),
+        host: config.serving.bindAddress,
+        port: config.serving.securePort,
+        sharePort: config.serving.sharePort,
+        tls: await tlsOptions(config.serving, access.files, runtime),
       },
-      authenticate: identity.authenticate,
-      authorize: subjectAccessReviewAuthorizer({
-        post: postReviewTo(reviewer),
-        authorizedTtlMs: config.authorizedTtlMs,
-        unauthorizedTtlMs: config.unauthorizedTtlMs,
-        monotonicMs: () => clock.monotonicMs(),
-      }),
+      authenticate: access.authenticate,
+      authorize: access.authorize,
+      checks: [access.trust.check],
       alwaysAllowPaths: config.alwaysAllowPaths,
-      maxInflight: config.maxRequestsInflight,
+      inFlight: { readOnly: config.maxRequestsInflight, mutating: config.maxMutatingRequestsInflight },
       requestTimeoutMs: config.requestTimeoutMs,
+      ...(config.serving.hsts === undefined ? {} : { headers: { 'strict-transport-security': config.serving.hsts } }),
+      ...(access.audit === undefined ? {} : { audit: access.audit }),
       shutdownDelayMs: config.shutdownDelayMs,
     },
     runtime,
@@ -94,36 +103,79 @@ export async function runServe(
   })
 }
 
-interface Identity {
+type Connect = (what: string, kubeconfig: string | undefined, limits: ClientLimits) => Promise<MemberClient>
+
+function clientMaker(config: ServeConfig, { clock }: Runtime, lifecycle: Lifecycle): Connect {
+  return async (what, kubeconfig, limits) => {
+    const client = await controlPlaneClient(limits, kubeconfig ?? config.kubeconfig, config.environment, clock)
+    lifecycle.onStop(what, () => client.close())
+    return client
+  }
+}
+
+interface Access {
+  readonly files: WatchedFiles
+  readonly trust: LiveTrust
   readonly authenticate: Authenticator
-  /** CA bundles hinted to TLS clients. */
-  readonly bundles: readonly string[]
+  readonly authorize: Authorizer
+  readonly audit: Auditor | undefined
 }
 
-/** Front-proxy headers first: its certificate may never pass for an ordinary one. */
-async function identityOf(config: ServeConfig, { clock, log }: Runtime): Promise<Identity> {
-  const authenticators: Authenticator[] = []
-  const bundles: string[] = []
-  if (config.requestHeader !== undefined) {
-    const { clientCaFile, ...names } = config.requestHeader
-    const pem = await readFile(clientCaFile, 'utf8')
-    const roots = parseBundle(pem)
-    bundles.push(pem)
-    authenticators.push(requestHeaderAuthenticator({ ...names, roots: () => roots, clock }))
+/** Who may come in, and what is written down of it. Rejects where nobody could be told apart. */
+async function openAccess(
+  config: ServeConfig,
+  connect: Connect,
+  { metrics }: Service,
+  runtime: Runtime,
+  lifecycle: Lifecycle,
+  onFault: (error: unknown) => void,
+): Promise<Access> {
+  const { clock, random, log } = runtime
+  const audit = config.audit === undefined ? undefined : openAuditLog(config.audit, runtime, metrics, lifecycle)
+  const identifying = await connect('authentication client', config.authentication.kubeconfig, REVIEW_LIMITS)
+  const reviewing = await connect('authorization client', config.authorizationKubeconfig, REVIEW_LIMITS)
+  const stop = new AbortController()
+  lifecycle.onStop('reviews', () => {
+    stop.abort(new Error('shutting down'))
+  })
+  const files = new WatchedFiles(clock, log)
+  const trust = new LiveTrust({ config: config.authentication, files, client: identifying, clock, random, log })
+  await trust.loadFiles()
+  lifecycle.run('files', (signal) => files.run(signal), onFault)
+  if (trust.needsLookup) {
+    lifecycle.run('authentication', (signal) => trust.follow(signal), onFault)
+    await trust.lookedUp(stop.signal)
   }
-  if (config.clientCaFile !== undefined) {
-    const pem = await readFile(config.clientCaFile, 'utf8')
-    const roots = parseBundle(pem)
-    bundles.push(pem)
-    authenticators.push(x509Authenticator(() => roots, clock))
+  const common = { monotonicMs: () => clock.monotonicMs(), signal: stop.signal }
+  return {
+    files,
+    trust,
+    audit,
+    // The front proxy first: its certificate may never pass for an ordinary one.
+    authenticate: firstOf([
+      requestHeaderAuthenticator(trust.source, clock),
+      x509Authenticator(trust.source, clock),
+      bearerTokenAuthenticator({
+        ...common,
+        post: reviewPoster({
+          client: identifying,
+          path: TOKEN_REVIEWS,
+          metrics: new ReviewMetrics(metrics, 'authn'),
+          clock,
+        }),
+        ttlMs: config.authentication.tokenTtlMs,
+      }),
+    ]),
+    authorize: subjectAccessReviewAuthorizer({
+      ...common,
+      post: reviewPoster({
+        client: reviewing,
+        path: SUBJECT_ACCESS_REVIEWS,
+        metrics: new ReviewMetrics(metrics, 'authz'),
+        clock,
+      }),
+      authorizedTtlMs: config.authorizedTtlMs,
+      unauthorizedTtlMs: config.unauthorizedTtlMs,
+    }),
   }
-  if (authenticators.length === 0) {
-    log.warn('neither --client-ca-file nor --requestheader-client-ca-file: every request is refused as unauthenticated')
-  }
-  return { authenticate: firstOf(authenticators), bundles }
-}
-
-async function tlsOf(config: ServeConfig, clientCas: readonly string[], nowMs: number): Promise<TlsOptions> {
-  const { certificate, key } = await servingCertificate(config, nowMs)
-  return { certificate, key, minVersion: config.tlsMinVersion, clientCas }
 }

@@ -3,42 +3,39 @@
  * it is missing, as a generic API server does (`apiserver.crt`, `apiserver.key`).
  */
 import { webcrypto } from 'node:crypto'
-import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import { existsSync } from 'node:fs'
+import { mkdir, writeFile } from 'node:fs/promises'
 import { hostname } from 'node:os'
 import path from 'node:path'
-import type { ServeConfig } from './options/config.ts'
+import type { CertificatePair } from '../apiserver/tls/certificates.ts'
+import type { ServingConfig } from './options/serving-config.ts'
 
-export interface ServingCertificate {
-  /** PEM, chain included. */
-  readonly certificate: string
-  readonly key: string
-}
-
-type Files = Pick<ServeConfig, 'tlsCertFile' | 'tlsPrivateKeyFile' | 'certDir'>
+type Files = Pick<ServingConfig, 'tlsCertFile' | 'tlsPrivateKeyFile' | 'certDir'>
 
 const YEAR_MS = 365 * 24 * 60 * 60_000
 
-/** Rejects where a file cannot be read or the folder cannot be written. */
-export async function servingCertificate(
-  { tlsCertFile, tlsPrivateKeyFile, certDir }: Files,
-  nowMs: number,
-): Promise<ServingCertificate> {
-  const certFile = tlsCertFile ?? path.join(certDir, 'apiserver.crt')
-  const keyFile = tlsPrivateKeyFile ?? path.join(certDir, 'apiserver.key')
-  try {
-    const [certificate, key] = await Promise.all([readFile(certFile, 'utf8'), readFile(keyFile, 'utf8')])
-    return { certificate, key }
-  } catch (error) {
-    if (tlsCertFile !== undefined || (error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
-  }
-  const made = await selfSigned(nowMs)
-  await mkdir(certDir, { recursive: true, mode: 0o700 })
-  await writeFile(keyFile, made.key, { mode: 0o600 })
-  await writeFile(certFile, made.certificate)
-  return made
+export interface CertificateFiles {
+  readonly certFile: string
+  readonly keyFile: string
 }
 
-async function selfSigned(nowMs: number): Promise<ServingCertificate> {
+/** The files to serve with; made where none were named and none are there. Rejects where that cannot be. */
+export async function servingCertificateFiles(
+  { tlsCertFile, tlsPrivateKeyFile, certDir }: Files,
+  nowMs: number,
+): Promise<CertificateFiles> {
+  const certFile = tlsCertFile ?? path.join(certDir, 'apiserver.crt')
+  const keyFile = tlsPrivateKeyFile ?? path.join(certDir, 'apiserver.key')
+  if (tlsCertFile === undefined && !(existsSync(certFile) && existsSync(keyFile))) {
+    const made = await selfSigned(nowMs)
+    await mkdir(certDir, { recursive: true, mode: 0o700 })
+    await writeFile(keyFile, made.key, { mode: 0o600 })
+    await writeFile(certFile, made.certificate)
+  }
+  return { certFile, keyFile }
+}
+
+async function selfSigned(nowMs: number): Promise<CertificatePair> {
   // Loaded only where it is needed: it costs 30 ms of a start that brings its own certificate.
   await import('reflect-metadata')
   const x509 = await import('@peculiar/x509')

@@ -17,7 +17,7 @@ export interface ObserveObjectsOptions extends ReflectorOptions {
 /** Runs until the signal aborts. Implements the port of fleet/observe-objects.ts once its options are bound. */
 export async function observeObjects(
   client: MemberClient,
-  target: { readonly gvr: GroupVersionResource; readonly namespace?: string },
+  target: { readonly gvr: GroupVersionResource; readonly namespace?: string; readonly fieldSelector?: string },
   observer: ObjectObserver,
   options: ObserveObjectsOptions,
   signal: AbortSignal,

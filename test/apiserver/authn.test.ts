@@ -1,15 +1,17 @@
 import assert from 'node:assert/strict'
 import { X509Certificate } from 'node:crypto'
-import { request as httpsRequest } from 'node:https'
-import { after, before, describe, it } from 'node:test'
+import { Agent, request as httpsRequest } from 'node:https'
+import { after, before, beforeEach, describe, it } from 'node:test'
 import { firstOf, type Authenticator } from '../../src/apiserver/authn/authenticator.ts'
 import { parseBundle } from '../../src/apiserver/authn/certificate-chain.ts'
 import { requestHeaderAuthenticator } from '../../src/apiserver/authn/request-header.ts'
+import type { FrontProxyTrust, Trust } from '../../src/apiserver/authn/trust.ts'
 import { x509Authenticator } from '../../src/apiserver/authn/x509.ts'
 import { listen, type RunningServer } from '../../src/apiserver/server.ts'
 import { systemClock } from '../../src/util/clock.ts'
 import type { UserInfo } from '../../src/http/api-request.ts'
 import { createAuthority, type Authority, type CertificatePair } from '../support/certificates.ts'
+import { testTls } from '../support/test-tls.ts'
 
 const FORGED = {
   'x-remote-user': 'admin',
@@ -21,63 +23,63 @@ describe('authentication over real TLS', () => {
   let server: RunningServer
   let clientCa: Authority
   let proxyCa: Authority
-  let authenticate: Authenticator
-  const options = {
-    allowedNames: ['front-proxy'] as string[],
+  let trust: Trust
+  const names = {
+    allowedNames: ['front-proxy'],
     usernameHeaders: ['x-remote-user'],
     uidHeaders: ['x-remote-uid'],
     groupHeaders: ['x-remote-group'],
     extraHeaderPrefixes: ['x-remote-extra-'],
-    clock: systemClock,
   }
+  const authenticate: Authenticator = firstOf([
+    requestHeaderAuthenticator(() => trust, systemClock),
+    x509Authenticator(() => trust, systemClock),
+  ])
 
   before(async () => {
     clientCa = await createAuthority('clients')
     proxyCa = await createAuthority('front proxy')
-    const serverPair = await (await createAuthority('servers')).issue({ commonName: 'server', ips: ['127.0.0.1'] })
-    const proxyRoots = parseBundle(proxyCa.certPem)
-    const clientRoots = parseBundle(clientCa.certPem)
-    authenticate = firstOf([
-      requestHeaderAuthenticator({ ...options, roots: () => proxyRoots }),
-      x509Authenticator(() => clientRoots, systemClock),
-    ])
     server = await listen(
       (request, response) => {
-        void Promise.resolve(authenticate(request)).then((user) => response.end(JSON.stringify(user ?? null)))
+        void Promise.resolve()
+          .then(() => authenticate(request))
+          .then(
+            (user) => response.end(JSON.stringify(user ?? null)),
+            () => response.destroy(),
+          )
       },
-      {
-        host: '127.0.0.1',
-        port: 0,
-        tls: {
-          certificate: serverPair.certPem,
-          key: serverPair.keyPem,
-          minVersion: 'TLSv1.2',
-          clientCas: [clientCa.certPem, proxyCa.certPem],
-        },
-      },
+      { host: '127.0.0.1', port: 0, tls: await testTls() },
       systemClock,
     )
   })
+  beforeEach(() => {
+    trustProxy({})
+  })
+
+  /** The two pools as they are, with other names. */
+  function trustProxy(other: Partial<FrontProxyTrust>): void {
+    trust = {
+      clientRoots: parseBundle(clientCa.certPem),
+      frontProxy: { ...names, roots: parseBundle(proxyCa.certPem), ...other },
+    }
+  }
   after(() => server.close(0))
 
   function whoAmI(
     pair: CertificatePair | undefined,
     headers: Record<string, string | string[]> = {},
+    agent: Agent | false = false,
   ): Promise<UserInfo | null> {
     return new Promise((resolve, reject) => {
       const tls = pair === undefined ? {} : { cert: pair.certPem, key: pair.keyPem }
-      const request = httpsRequest(
-        server.url,
-        { ...tls, headers, rejectUnauthorized: false, agent: false },
-        (response) => {
-          let text = ''
-          response.setEncoding('utf8')
-          response.on('data', (chunk: string) => (text += chunk))
-          response.on('end', () => {
-            resolve(JSON.parse(text) as UserInfo | null)
-          })
-        },
-      )
+      const request = httpsRequest(server.url, { ...tls, headers, rejectUnauthorized: false, agent }, (response) => {
+        let text = ''
+        response.setEncoding('utf8')
+        response.on('data', (chunk: string) => (text += chunk))
+        response.on('end', () => {
+          resolve(JSON.parse(text) as UserInfo | null)
+        })
+      })
       request.on('error', reject)
       request.end()
     })
@@ -117,27 +119,59 @@ describe('authentication over real TLS', () => {
   })
 
   it('F1 e: no allowed names means any name under that CA', async () => {
-    const roots = parseBundle(proxyCa.certPem)
-    const previous = authenticate
-    authenticate = requestHeaderAuthenticator({ ...options, allowedNames: [], roots: () => roots })
+    trustProxy({ allowedNames: [] })
     assert.equal((await whoAmI(await proxyCa.issue({ commonName: 'other' }), FORGED))?.name, 'admin')
-    authenticate = previous
   })
 
   it('F1 f: only the configured headers count', async () => {
-    const roots = parseBundle(proxyCa.certPem)
-    const previous = authenticate
-    authenticate = requestHeaderAuthenticator({
-      ...options,
-      usernameHeaders: ['x-my-user'],
-      groupHeaders: ['x-my-group'],
-      roots: () => roots,
-    })
-    const proxy = await proxyCa.issue({ commonName: 'front-proxy' })
-    const user = await whoAmI(proxy, { ...FORGED, 'x-my-user': 'carol' })
+    trustProxy({ usernameHeaders: ['x-my-user'], groupHeaders: ['x-my-group'] })
+    const user = await whoAmI(await proxyCa.issue({ commonName: 'front-proxy' }), { ...FORGED, 'x-my-user': 'carol' })
     assert.equal(user?.name, 'carol')
-    assert.deepEqual(user?.groups, [])
-    authenticate = previous
+    assert.deepEqual(user?.groups, ['system:authenticated'])
+  })
+
+  it('takes names as they were written: a comma in a group, repeated headers, UTF-8', async () => {
+    trustProxy({ usernameHeaders: ['x-first', 'x-remote-user'] })
+    const bytes = (text: string): string => Buffer.from(text, 'utf8').toString('latin1')
+    const user = await whoAmI(await proxyCa.issue({ commonName: 'front-proxy' }), {
+      'x-first': '',
+      'x-remote-user': bytes('system:serviceaccount:größe:漢'),
+      'x-remote-group': ['cn=a, dc=b', bytes('prüfer'), ''],
+      'X-Remote-Extra-Scopes': ['a', 'b'],
+      'x-remote-extra-example.org%2Fproject': 'x',
+    })
+    assert.deepEqual(user, {
+      name: 'system:serviceaccount:größe:漢',
+      uid: '',
+      groups: ['cn=a, dc=b', 'prüfer', 'system:authenticated'],
+      extra: { scopes: ['a', 'b'], 'example.org/project': ['x'] },
+    })
+  })
+
+  it('F1: a front proxy that names nobody, or half a character, vouches for nobody', async () => {
+    const proxy = await proxyCa.issue({ commonName: 'front-proxy' })
+    assert.equal(await whoAmI(proxy, {}), null)
+    assert.equal(await whoAmI(proxy, { 'x-remote-group': 'system:masters' }), null)
+    await assert.rejects(whoAmI(proxy, { 'x-remote-user': 'a\u00ff' }))
+  })
+
+  it('F1: takes over other CAs and other names without a restart, on connections that stand too', async () => {
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 })
+    const proxy = await proxyCa.issue({ commonName: 'front-proxy' })
+    const bob = await clientCa.issue({ commonName: 'bob' })
+    assert.equal((await whoAmI(proxy, FORGED, agent))?.name, 'admin')
+    trustProxy({ allowedNames: ['another'] })
+    assert.equal(await whoAmI(proxy, FORGED, agent), null)
+    trustProxy({ roots: parseBundle((await createAuthority('front proxy')).certPem) })
+    assert.equal(await whoAmI(proxy, FORGED, agent), null)
+    trust = { ...trust, clientRoots: [] }
+    assert.equal(await whoAmI(bob), null)
+    trustProxy({})
+    assert.equal((await whoAmI(proxy, FORGED, agent))?.name, 'admin')
+    assert.equal((await whoAmI(bob))?.name, 'bob')
+    trust = { ...trust, frontProxy: undefined }
+    assert.equal(await whoAmI(proxy, FORGED, agent), null)
+    agent.destroy()
   })
 
   it('refuses an expired certificate, one for servers only, and one of a stranger', async () => {

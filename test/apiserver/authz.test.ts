@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { readOnly } from '../../src/apiserver/authz/read-only.ts'
 import { subjectAccessReviewAuthorizer } from '../../src/apiserver/authz/subject-access-review.ts'
-import { requestAttributes, type RequestAttributes } from '../../src/apiserver/request-info.ts'
+import { isLongRunning, requestAttributes, type RequestAttributes } from '../../src/apiserver/request-info.ts'
 import type { UserInfo } from '../../src/http/api-request.ts'
 import { isStatusError } from '../../src/kube/status-error.ts'
 import { FakeClock } from '../support/fake-clock.ts'
@@ -55,6 +55,75 @@ describe('request attributes', () => {
       assert.deepEqual(attributes(method, url), { ...ours, ...expected })
     })
   }
+  it('reads watch as the handlers do', () => {
+    for (const [value, verb] of [
+      ['', 'watch'],
+      ['TRUE', 'watch'],
+      ['FALSE', 'list'],
+      ['0', 'list'],
+    ]) {
+      assert.equal(attributes('GET', `${BASE}/resourceregistries?watch=${value}`).verb, verb, String(value))
+    }
+  })
+
+  it('refuses paths that could be read in two ways', () => {
+    for (const tail of [
+      '/search/cache/../query',
+      '/search/%2e%2E/x',
+      '/search/./cache',
+      '/search//query',
+      '/search/query//',
+      '/resourceregistries//a',
+      '/resourceregistries/a%2Fstatus',
+      '/resourceregistries/a%2fstatus',
+      '/resourceregistries/a%5Cb',
+      '/resourceregistries/a\\b',
+      '/resourceregistries/a%00',
+      '/resourceregistries/%zz',
+      '/resourceregistries/a/%',
+      '/proxying/..%2f..%2fapi/proxy',
+    ]) {
+      assert.throws(
+        () => requestAttributes('GET', `${BASE}${tail}`, new URLSearchParams()),
+        (error) => isStatusError(error, 'badRequest'),
+        tail,
+      )
+    }
+    assert.equal(attributes('GET', `${BASE}/resourceregistries/`).verb, 'list')
+    assert.equal(requestAttributes('GET', `${BASE}/search/cache/api//x`, new URLSearchParams()).isResource, true)
+  })
+
+  it('knows what lasts, and takes nothing else for it', () => {
+    const lasts = (method: string, tail: string): boolean => {
+      const [path = '', query = ''] = `${BASE}${tail}`.split('?', 2)
+      const params = new URLSearchParams(query)
+      return isLongRunning(requestAttributes(method, path, params), path, params)
+    }
+    const proxied = '/proxying/x/proxy/api/v1'
+    for (const tail of [
+      '/resourceregistries?watch=1',
+      `${proxied}/pods?watch=true`,
+      `${proxied}/watch/pods`,
+      `${proxied}/namespaces/a/pods/p/log?follow=true`,
+      `${proxied}/namespaces/a/services/s/proxy/some/path`,
+    ]) {
+      assert.equal(lasts('GET', tail), true, tail)
+    }
+    assert.equal(lasts('POST', `${proxied}/namespaces/a/pods/p/exec?command=ls`), true)
+    for (const tail of [
+      '/resourceregistries',
+      '/resourceregistries/a?watch=1',
+      '/search/query?watch=1',
+      '/search/cache/api/v1/pods?watch=1',
+      `${proxied}/pods`,
+      `${proxied}/namespaces/a/pods/p?watch=1`,
+      '/proxying/x/proxy/version?watch=1',
+    ]) {
+      assert.equal(lasts('GET', tail), false, tail)
+    }
+    assert.equal(lasts('DELETE', `${proxied}/pods?watch=1`), false)
+  })
+
   it('knows paths that are no resource', () => {
     assert.deepEqual(attributes('GET', '/metrics'), { isResource: false, verb: 'get', path: '/metrics' })
     assert.deepEqual(attributes('GET', BASE), { isResource: false, verb: 'get', path: BASE })
@@ -73,6 +142,7 @@ describe('SubjectAccessReview', () => {
       authorizedTtlMs: 10_000,
       unauthorizedTtlMs: 5_000,
       monotonicMs: () => clock.monotonicMs(),
+      signal,
     })
     return { clock, reviews, authorize }
   }
@@ -145,7 +215,46 @@ describe('SubjectAccessReview', () => {
     })
     await assert.rejects(
       authorize(BOB, get, signal),
-      (error) => isStatusError(error, 'internal') && !error.message.includes('secret-host'),
+      (error) => isStatusError(error, 'serviceUnavailable') && !error.message.includes('secret-host'),
+    )
+  })
+
+  it('asks once for all who ask the same at the same time, and again after it failed', async () => {
+    let fails = true
+    const { reviews, authorize } = authorizer(() => {
+      if (fails) throw new Error('down')
+      return { status: { allowed: true } }
+    })
+    const asked = await Promise.allSettled(Array.from({ length: 50 }, () => authorize(BOB, get, signal)))
+    assert.ok(asked.every(({ status }) => status === 'rejected'))
+    assert.equal(reviews.length, 1)
+    fails = false
+    assert.equal((await authorize(BOB, get, signal)).allowed, true)
+    assert.equal(reviews.length, 2)
+  })
+
+  it('does not remember questions that callers blow up, and does remember users of many groups', async () => {
+    const { reviews, authorize } = authorizer(() => ({ status: { allowed: true } }))
+    const groups = Array.from({ length: 500 }, (_, at) => `cn=group-${at},ou=groups,dc=example,dc=org`)
+    for (let i = 0; i < 2; i++) await authorize({ ...BOB, groups }, get, signal)
+    assert.equal(reviews.length, 1)
+    const long = attributes('GET', `/${'a'.repeat(20_000)}`)
+    for (let i = 0; i < 2; i++) await authorize(BOB, long, signal)
+    assert.equal(reviews.length, 3)
+  })
+
+  it('bounds what is asked at once', async () => {
+    const authorize = subjectAccessReviewAuthorizer({
+      post: () => new Promise(() => undefined),
+      authorizedTtlMs: 0,
+      unauthorizedTtlMs: 0,
+      monotonicMs: () => 0,
+      signal,
+    })
+    for (let i = 0; i < 1_024; i++) void authorize({ ...BOB, name: `user-${i}` }, get, signal)
+    await assert.rejects(
+      authorize(BOB, get, signal),
+      (error) => isStatusError(error, 'tooManyRequests') && error.details?.retryAfterSeconds === 1,
     )
   })
 

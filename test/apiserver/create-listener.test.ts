@@ -1,16 +1,21 @@
 import assert from 'node:assert/strict'
 import { createServer, type Server } from 'node:http'
 import { once } from 'node:events'
+import { connect, type AddressInfo } from 'node:net'
 import { afterEach, describe, it } from 'node:test'
 import request from 'supertest'
-import { createApp } from '../../src/apiserver/create-app.ts'
+import { createApp, mountApp } from '../../src/apiserver/create-app.ts'
 import { createListener, type ListenerOptions, type Route } from '../../src/apiserver/create-listener.ts'
 import { PING } from '../../src/apiserver/health.ts'
+import { createPlainPaths } from '../../src/apiserver/plain-paths.ts'
 import { RequestMetrics } from '../../src/apiserver/request-metrics.ts'
+import type { UserInfo } from '../../src/http/api-request.ts'
 import { badRequest } from '../../src/kube/status-error.ts'
 import { createLogger } from '../../src/telemetry/logger.ts'
 import { createMetricsRegistry } from '../../src/telemetry/metrics.ts'
 import { FakeClock, until } from '../support/fake-clock.ts'
+
+const extras = (): object => Object.create(null) as object
 
 const BASE = '/apis/search.karmada.io/v1alpha1'
 
@@ -18,16 +23,22 @@ function setUp(routes: readonly Route[], overrides: Partial<ListenerOptions> = {
   const registry = createMetricsRegistry()
   const clock = new FakeClock()
   const stop = new AbortController()
-  const app = createApp({ version: '1.2.3', checks: [PING], metrics: registry, platform: 'test', paths: ['/version'] })
+  const plainPaths = createPlainPaths({
+    version: '1.2.3',
+    checks: [PING],
+    metrics: registry,
+    platform: 'test',
+    paths: ['/version'],
+  })
   const logged: string[] = []
   const log = createLogger('info', { write: (line: string) => logged.push(line) })
   const listener = createListener({
     routes,
-    fallback: app,
+    fallback: mountApp(createApp(), plainPaths),
     authenticate: () => ({ name: 'bob', uid: '', groups: [], extra: {} }),
     authorize: () => Promise.resolve({ allowed: true, reason: '' }),
     alwaysAllowPaths: ['/healthz'],
-    maxInflight: 0,
+    inFlight: { readOnly: 0, mutating: 0 },
     requestTimeoutMs: 60_000,
     metrics: new RequestMetrics(registry),
     log,
@@ -108,6 +119,46 @@ describe('request listener', () => {
     await request(noRight.server).get('/metrics').expect(403)
   })
 
+  it('acts as somebody else only where that is allowed, in the words of a kube-apiserver', async () => {
+    const asked: string[] = []
+    const users: UserInfo[] = []
+    const setup = setUp(
+      [
+        search(({ user }, response) => {
+          users.push(user)
+          response.end('{}')
+          return Promise.resolve()
+        }),
+      ],
+      {
+        authorize: (user, attributes) => {
+          const { verb } = attributes
+          const what = attributes.isResource ? `${attributes.resource}/${attributes.name}` : attributes.path
+          asked.push(`${user.name} ${verb} ${what}`)
+          return Promise.resolve({ allowed: what !== 'groups/system:masters', reason: '' })
+        },
+      },
+    )
+    const get = () => request(setup.server).get(`${BASE}/search/cache/x`)
+    await get().set('Impersonate-User', 'alice').set('Impersonate-Group', 'dev').expect(200)
+    assert.deepEqual(asked, ['bob impersonate users/alice', 'bob impersonate groups/dev', 'alice get search/cache'])
+    assert.deepEqual(users[0], { name: 'alice', uid: '', groups: ['dev', 'system:authenticated'], extra: extras() })
+    const { body } = await get().set('Impersonate-User', 'alice').set('Impersonate-Group', 'system:masters').expect(403)
+    assert.equal(
+      (body as { message: string }).message,
+      'groups "system:masters" is forbidden: User "bob" cannot impersonate resource "groups" in API group "" at the cluster scope',
+    )
+    for (const headers of [
+      { 'Impersonate-Group': 'system:masters' },
+      { 'Impersonate-User': '', 'Impersonate-Uid': '1' },
+      { 'Impersonate-User': '' },
+      { 'Impersonate-User': 'alice', 'Impersonate-Something': 'x' },
+    ]) {
+      await get().set(headers).expect(400)
+    }
+    assert.equal(users.length, 1)
+  })
+
   it('fails closed when rights cannot be decided', async () => {
     const setup = setUp([search(() => assert.fail('not to be reached'))], {
       authorize: () => Promise.reject(new Error('down')),
@@ -124,30 +175,79 @@ describe('request listener', () => {
           reject(signal.reason as Error)
         })
       })
-    const setup = setUp([search(wait)])
+    const setup = setUp([search(wait), { prefix: `${BASE}/resourceregistries`, handler: wait }])
     server = setup.server.listen(0)
     await once(server, 'listening')
-    const list = request(server)
-      .get(`${BASE}/search/cache/x`)
-      .then((response) => response.status)
-    const watch = request(server)
-      .get(`${BASE}/search/cache/x?watch=true`)
-      .then((response) => response.status)
-    await until(() => signals.length === 2)
-    await setup.clock.advance(61_000)
+    const statusOf = (path: string): Promise<number> =>
+      request(setup.server)
+        .get(`${BASE}${path}`)
+        .then((response) => response.status)
+    const list = statusOf('/search/cache/x?watch=true')
+    const watch = statusOf('/resourceregistries?watch=true')
+    const hasty = statusOf('/search/cache/y?timeout=5s')
+    await until(() => signals.length === 3)
+    await setup.clock.advance(6_000)
+    assert.equal(await hasty, 504)
+    await setup.clock.advance(55_000)
     assert.equal(await list, 504)
+    assert.equal(await statusOf('/search/cache/x?timeout=soon'), 400)
     assert.deepEqual(
       signals.map((signal) => signal.aborted),
-      [true, false],
+      [true, false, true],
     )
     setup.stop.abort(new Error('stopping'))
     assert.equal(await watch, 503)
     assert.deepEqual(setup.logged, [])
   })
 
+  it('answers in time even where its handler waits for a body that never comes, and keeps its place till then', async () => {
+    let through = 0
+    const slurp: Route['handler'] = async ({ incoming }, response) => {
+      try {
+        for await (const _chunk of incoming as AsyncIterable<Buffer>);
+        response.end('{}')
+      } finally {
+        through += 1
+      }
+    }
+    const setup = setUp([search(slurp)], { inFlight: { readOnly: 0, mutating: 1 } })
+    server = setup.server.listen(0)
+    await once(server, 'listening')
+    const { port } = server.address() as AddressInfo
+    const socket = connect(port, '127.0.0.1')
+    socket.write(`POST ${BASE}/search/cache/x HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\n{`)
+    const closed = once(socket, 'close')
+    let answer = ''
+    socket.on('data', (chunk) => (answer += chunk.toString()))
+    let entered = 0
+    server.on('request', () => (entered += 1))
+    await until(() => entered === 1)
+    await setup.clock.advance(61_000)
+    await until(() => answer.includes('"reason":"Timeout"'))
+    assert.match(answer, /^HTTP\/1\.1 504 /)
+    assert.equal((await request(server).post(`${BASE}/search/cache/x`)).status, 429)
+    await setup.clock.advance(3_000)
+    await closed
+    await until(() => through === 1)
+    assert.equal((await request(server).post(`${BASE}/search/cache/x`)).status, 200)
+  })
+
+  it('refuses a body that is too large before anything of it is read', async () => {
+    const setup = setUp([search(() => assert.fail('not to be reached'))])
+    const { body } = await request(setup.server)
+      .post(`${BASE}/search/cache/x`)
+      .send('x'.repeat(4 << 20))
+      .expect(413)
+    assert.equal((body as { reason: string }).reason, 'RequestEntityTooLarge')
+  })
+
   it('keeps a bound on requests in flight', async () => {
     const { promise, resolve } = Promise.withResolvers<void>()
-    const setup = setUp([search((_req, res) => promise.then(() => void res.end('{}')))], { maxInflight: 1 })
+    let user: UserInfo = { name: 'bob', uid: '', groups: [], extra: {} }
+    const setup = setUp([search((_req, res) => promise.then(() => void res.end('{}')))], {
+      authenticate: () => user,
+      inFlight: { readOnly: 1, mutating: 1 },
+    })
     server = setup.server.listen(0)
     await once(server, 'listening')
     let entered = 0
@@ -156,11 +256,22 @@ describe('request listener', () => {
       .get(`${BASE}/search/cache/x`)
       .then((response) => response.status)
     await until(() => entered === 1)
-    const second = await request(server).get(`${BASE}/search/cache/x`)
+    const second = await request(server).get(`${BASE}/search/cache/x?watch=true`)
     assert.equal(second.status, 429)
     assert.equal(second.headers['retry-after'], '1')
+    // Writes have a limit of their own, and an administrator gets in.
+    const write = request(server)
+      .post(`${BASE}/search/cache/x`)
+      .then((response) => response.status)
+    await until(() => entered === 3)
+    assert.equal((await request(server).post(`${BASE}/search/cache/x`)).status, 429)
+    user = { ...user, groups: ['system:masters'] }
+    const third = request(server)
+      .get(`${BASE}/search/cache/x`)
+      .then((response) => response.status)
+    await until(() => entered === 5)
     resolve()
-    assert.equal(await first, 200)
+    assert.deepEqual(await Promise.all([first, write, third]), [200, 200, 200])
   })
 
   it('cuts the connection rather than let half an answer look whole', async () => {

@@ -71,6 +71,11 @@ describe('flags of karmada-search', () => {
   // Flags that name a file or have few values are tried with values of their own below.
   const special = new Set([
     'tls-min-version',
+    'tls-cipher-suites',
+    'tls-curve-preferences',
+    'tls-sni-cert-key',
+    'goaway-chance',
+    'audit-log-path',
     ...KARMADA_FLAGS.map(({ name }) => name).filter((name) => /-file$|kubeconfig$/.test(name)),
   ])
   for (const flag of KARMADA_FLAGS.filter(({ name }) => !special.has(name))) {
@@ -101,7 +106,7 @@ describe('flags of karmada-search', () => {
   it('takes the spellings of pflag', () => {
     assert.equal(serve('--disable_search').search, false)
     assert.equal(serve('--disable-search=false').search, true)
-    assert.equal(serve('--secure-port', '9443').securePort, 9443)
+    assert.equal(serve('--secure-port', '9443').serving.securePort, 9443)
     for (const verbosity of [['-v', '4'], ['-v=4'], ['-v4'], ['--v=4'], ['--v', '4']]) {
       assert.equal(serve(...verbosity).logLevel, 'debug', verbosity.join(' '))
     }
@@ -113,7 +118,7 @@ describe('flags of karmada-search', () => {
 
   it('has the defaults of karmada-search', () => {
     const config = serve()
-    assert.equal(config.securePort, 443)
+    assert.equal(config.serving.securePort, 443)
     assert.equal(config.clusterApiQps, 40)
     assert.equal(config.clusterApiBurst, 60)
     assert.equal(config.requestTimeoutMs, 60_000)

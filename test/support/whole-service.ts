@@ -6,10 +6,11 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
+import type { Authenticator } from '../../src/apiserver/authn/authenticator.ts'
 import { allowAll } from '../../src/apiserver/authz/authorizer.ts'
 import { serveHttp } from '../../src/app/http-server.ts'
 import { Lifecycle } from '../../src/app/lifecycle.ts'
-import { createService, type Runtime, type Service } from '../../src/app/service.ts'
+import { createService, type Runtime, type Service, type ServiceOptions } from '../../src/app/service.ts'
 import { createMemberClient } from '../../src/fleet/member-client.ts'
 import type { ClusterName } from '../../src/kube/names.ts'
 import { createMembersPlugin } from '../../src/proxy/plugins/members.ts'
@@ -32,11 +33,14 @@ export interface WholeService extends TestClient {
   stop(): Promise<void>
 }
 
-export interface WholeServiceOptions {
-  readonly maxRegistryBytes?: number
+export interface WholeServiceOptions extends Pick<ServiceOptions, 'maxRegistryBytes' | 'rights'> {
+  /** Default: one user, `tester`. */
+  readonly authenticate?: Authenticator
 }
 
 const SEARCH = '/apis/search.karmada.io/v1alpha1'
+
+const TESTER = { name: 'tester', uid: '', groups: ['system:authenticated'], extra: {} }
 
 export async function startWholeService(options: WholeServiceOptions = {}): Promise<WholeService> {
   const log: LogRecord[] = []
@@ -69,10 +73,10 @@ export async function startWholeService(options: WholeServiceOptions = {}): Prom
     service,
     {
       listen: { host: '127.0.0.1', port: 0 },
-      authenticate: () => ({ name: 'tester', uid: '', groups: ['system:authenticated'], extra: {} }),
+      authenticate: options.authenticate ?? (() => TESTER),
       authorize: allowAll,
       alwaysAllowPaths: [],
-      maxInflight: 400,
+      inFlight: { readOnly: 400, mutating: 200 },
       requestTimeoutMs: 60_000,
       shutdownDelayMs: 0,
     },

@@ -4,51 +4,95 @@
  * Source: Go crypto/x509 Verify with ExtKeyUsageClientAuth, as a kube-apiserver calls it.
  */
 import { X509Certificate } from 'node:crypto'
+import { MAX_INTERMEDIATES, type PresentedChain } from './presented-chain.ts'
 
 const CLIENT_AUTH = '1.3.6.1.5.5.7.3.2'
 const ANY_EXTENDED_KEY_USAGE = '2.5.29.37.0'
-/** Longest chain followed, leaf excluded; real ones have one or two intermediates. */
-const MAX_DEPTH = 8
+/** Signatures that can be forged; Go's verifier takes none of them. */
+const BROKEN_SIGNATURE = /md[245]|sha-?1(?![0-9])/i
 
-/** The certificates of a PEM bundle. Throws where there is none. */
+/** The certificates of a PEM bundle. Throws where there is none, or one that cannot be read. */
 export function parseBundle(pem: string): X509Certificate[] {
   const blocks = pem.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? []
   if (blocks.length === 0) throw new Error('no certificate in the CA bundle')
   return blocks.map((block) => new X509Certificate(block))
 }
 
-/** Whether `leaf` is valid now, for client authentication, and chains up to one of `roots` through `intermediates`. */
+/** When a chain is valid, ms since the epoch. */
+export interface Validity {
+  readonly fromMs: number
+  readonly toMs: number
+}
+
+/**
+ * Whether `leaf` is for client authentication and chains up to one of `roots` through `intermediates`, all of them valid now:
+ * undefined where it does not, else how long that stays true.
+ */
 export function verifyClientChain(
-  leaf: X509Certificate,
-  intermediates: readonly X509Certificate[],
+  { leaf, intermediates }: PresentedChain,
   roots: readonly X509Certificate[],
   nowMs: number,
-): boolean {
-  if (!validAt(leaf, nowMs) || !forClients(leaf)) return false
+): Validity | undefined {
   let current = leaf
-  for (let depth = 0; depth <= MAX_DEPTH; depth++) {
-    if (roots.some((root) => validAt(root, nowMs) && signedBy(current, root))) return true
+  let validity = validityOf(leaf)
+  if (!holds(validity, nowMs) || !forClients(leaf)) return undefined
+  for (let depth = 0; depth <= MAX_INTERMEDIATES; depth++) {
+    const root = roots.find((candidate) => holds(validityOf(candidate), nowMs) && signedBy(current, candidate))
+    if (root !== undefined) return both(validity, validityOf(root))
     const issuer = intermediates.find(
       (candidate) =>
         candidate !== current &&
         candidate.ca &&
-        validAt(candidate, nowMs) &&
+        holds(validityOf(candidate), nowMs) &&
         forClients(candidate) &&
         signedBy(current, candidate),
     )
-    if (issuer === undefined) return false
+    if (issuer === undefined) return undefined
+    validity = both(validity, validityOf(issuer))
     current = issuer
   }
-  return false
+  return undefined
+}
+
+/** A refusal is thought over after this: a certificate may become valid. */
+const REFUSED_MS = 10_000
+
+/** Verifies the chains of connections and remembers what came out: until they expire, or the roots are other ones. */
+export class ChainVerifier {
+  readonly #known = new WeakMap<PresentedChain, Verdict>()
+
+  /** `roots` must be another array when they change. */
+  verify(chain: PresentedChain, roots: readonly X509Certificate[], nowMs: number): boolean {
+    const known = this.#known.get(chain)
+    if (known?.roots === roots && holds(known.validity, nowMs)) return known.trusted
+    const validity = verifyClientChain(chain, roots, nowMs)
+    const trusted = validity !== undefined
+    this.#known.set(chain, { roots, trusted, validity: validity ?? { fromMs: nowMs, toMs: nowMs + REFUSED_MS } })
+    return trusted
+  }
+}
+
+interface Verdict {
+  readonly roots: readonly X509Certificate[]
+  readonly trusted: boolean
+  readonly validity: Validity
 }
 
 function signedBy(certificate: X509Certificate, issuer: X509Certificate): boolean {
+  if (BROKEN_SIGNATURE.test(certificate.signatureAlgorithm ?? '')) return false
   return certificate.checkIssued(issuer) && certificate.verify(issuer.publicKey)
 }
 
-function validAt(certificate: X509Certificate, nowMs: number): boolean {
-  return certificate.validFromDate.getTime() <= nowMs && nowMs <= certificate.validToDate.getTime()
+function validityOf(certificate: X509Certificate): Validity {
+  return { fromMs: certificate.validFromDate.getTime(), toMs: certificate.validToDate.getTime() }
 }
+
+const holds = ({ fromMs, toMs }: Validity, nowMs: number): boolean => fromMs <= nowMs && nowMs <= toMs
+
+const both = (a: Validity, b: Validity): Validity => ({
+  fromMs: Math.max(a.fromMs, b.fromMs),
+  toMs: Math.min(a.toMs, b.toMs),
+})
 
 /** A certificate that names no extended usage may be used for any. */
 function forClients(certificate: X509Certificate): boolean {

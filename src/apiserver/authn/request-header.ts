@@ -4,76 +4,65 @@
  * it likes: they mean nothing.
  * Source: apiserver pkg/authentication/request/headerrequest/requestheader.go.
  */
-import type { X509Certificate } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import type { UserInfo } from '../../http/api-request.ts'
 import type { Clock } from '../../util/clock.ts'
-import { presentedChain, subjectValues, type Authenticator } from './authenticator.ts'
-import { verifyClientChain } from './certificate-chain.ts'
+import type { Authenticator } from './authenticator.ts'
+import { ChainVerifier } from './certificate-chain.ts'
+import { headerKey, headerLines, headerText, type HeaderLine } from './header-lines.ts'
+import { presentedChain, subjectValues } from './presented-chain.ts'
+import type { FrontProxyTrust, TrustSource } from './trust.ts'
 
-/** Header names in lower case. */
-export interface RequestHeaderOptions {
-  readonly roots: () => readonly X509Certificate[]
-  /** Empty: any common name under the CA. */
-  readonly allowedNames: readonly string[]
-  readonly usernameHeaders: readonly string[]
-  readonly uidHeaders: readonly string[]
-  readonly groupHeaders: readonly string[]
-  readonly extraHeaderPrefixes: readonly string[]
-  readonly clock: Clock
-}
-
-export function requestHeaderAuthenticator(options: RequestHeaderOptions): Authenticator {
+export function requestHeaderAuthenticator(trust: TrustSource, clock: Clock): Authenticator {
+  const verifier = new ChainVerifier()
   return (request) => {
-    if (!fromFrontProxy(request, options)) return undefined
-    return identityOf(request, options)
+    const { frontProxy } = trust()
+    if (frontProxy === undefined || !comesFrom(frontProxy, request, verifier, clock)) return undefined
+    return identityOf(headerLines(request), frontProxy)
   }
 }
 
-function fromFrontProxy(request: IncomingMessage, options: RequestHeaderOptions): boolean {
+function comesFrom(proxy: FrontProxyTrust, request: IncomingMessage, verifier: ChainVerifier, clock: Clock): boolean {
   const chain = presentedChain(request)
-  if (chain === undefined) return false
-  if (!verifyClientChain(chain.leaf, chain.intermediates, options.roots(), options.clock.nowMs())) return false
-  if (options.allowedNames.length === 0) return true
+  if (chain === undefined || !verifier.verify(chain, proxy.roots, clock.nowMs())) return false
+  if (proxy.allowedNames.length === 0) return true
   const [name] = subjectValues(chain.leaf, 'CN')
-  return name !== undefined && options.allowedNames.includes(name)
+  return name !== undefined && proxy.allowedNames.includes(name)
 }
 
-function identityOf(request: IncomingMessage, options: RequestHeaderOptions): UserInfo | undefined {
-  const headers = request.headersDistinct
-  const name = firstValue(headers, options.usernameHeaders)
+function identityOf(lines: readonly HeaderLine[], proxy: FrontProxyTrust): UserInfo | undefined {
+  const name = firstValue(lines, proxy.usernameHeaders)
   if (name === undefined) return undefined
   return {
     name,
-    uid: firstValue(headers, options.uidHeaders) ?? '',
-    groups: options.groupHeaders.flatMap((header) => headers[header] ?? []),
-    extra: extras(headers, options.extraHeaderPrefixes),
+    uid: firstValue(lines, proxy.uidHeaders) ?? '',
+    groups: proxy.groupHeaders.flatMap((header) => valuesOf(lines, header)),
+    extra: extras(lines, proxy.extraHeaderPrefixes),
   }
 }
-
-type Headers = IncomingMessage['headersDistinct']
 
 /** The first header of the list that has a value; later ones are alternatives. */
-function firstValue(headers: Headers, names: readonly string[]): string | undefined {
-  return names.map((name) => headers[name]?.[0]).find((value) => value !== undefined && value !== '')
+function firstValue(lines: readonly HeaderLine[], names: readonly string[]): string | undefined {
+  for (const name of names) {
+    // As Go's Header.Get: of repeated lines the first one counts, and where that is empty the next name does.
+    const value = lines.find((line) => line.name === name)?.value
+    if (value !== undefined && value !== '') return headerText(value)
+  }
+  return undefined
 }
 
-function extras(headers: Headers, prefixes: readonly string[]): Record<string, readonly string[]> {
+function valuesOf(lines: readonly HeaderLine[], name: string): string[] {
+  return lines.filter((line) => line.name === name && line.value !== '').map(({ value }) => headerText(value))
+}
+
+function extras(lines: readonly HeaderLine[], prefixes: readonly string[]): Record<string, readonly string[]> {
   const result: Record<string, readonly string[]> = Object.create(null) as Record<string, readonly string[]>
-  for (const [header, values] of Object.entries(headers)) {
-    const prefix = prefixes.find((candidate) => header.startsWith(candidate))
-    if (prefix === undefined || values === undefined) continue
-    // Keys are percent-encoded by the front proxy, since header names cannot hold every character.
-    const key = decodeKey(header.slice(prefix.length))
-    result[key] = [...(result[key] ?? []), ...values]
+  for (const prefix of prefixes) {
+    for (const { name, value } of lines) {
+      if (!name.startsWith(prefix)) continue
+      const key = headerKey(name, prefix)
+      result[key] = [...(result[key] ?? []), headerText(value)]
+    }
   }
   return result
-}
-
-function decodeKey(key: string): string {
-  try {
-    return decodeURIComponent(key)
-  } catch {
-    return key
-  }
 }

@@ -2,14 +2,16 @@
  * What each command runs with: flags, completed from the environment, validated all at once, frozen. `main.ts` hands in
  * argv and env; no other room reads them.
  */
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import path from 'node:path'
-import { parseGoDuration } from '../../kube/duration.ts'
 import type { LogLevel } from '../../telemetry/logger.ts'
-import type { FlagSpec, FlagValues } from './flag-spec.ts'
+import { auditConfig, type AuditConfig } from './audit-config.ts'
+import { FlagReader } from './flag-reader.ts'
+import type { FlagSpec } from './flag-spec.ts'
 import { KARMADA_SEARCH_FLAGS } from './karmada-search-flags.ts'
 import { DEMO_FLAGS, SERVE_FLAGS, UP_FLAGS } from './local-flags.ts'
-import { helpOf, parseBool, parseFlags } from './parse-flags.ts'
+import { helpOf, parseFlags } from './parse-flags.ts'
+import { authenticationConfig, servingConfig, type AuthenticationConfig, type ServingConfig } from './serving-config.ts'
 
 export interface CommonConfig {
   readonly logLevel: LogLevel
@@ -45,7 +47,6 @@ export interface ServeConfig extends CommonConfig {
   readonly environment: Environment
   /** Undefined: in-cluster. */
   readonly kubeconfig: string | undefined
-  readonly authenticationKubeconfig: string | undefined
   readonly authorizationKubeconfig: string | undefined
   readonly kubeApiQps: number
   readonly kubeApiBurst: number
@@ -53,30 +54,17 @@ export interface ServeConfig extends CommonConfig {
   readonly clusterApiBurst: number
   readonly search: boolean
   readonly proxy: boolean
-  readonly bindAddress: string
-  readonly securePort: number
-  readonly tlsCertFile: string | undefined
-  readonly tlsPrivateKeyFile: string | undefined
-  readonly certDir: string
-  readonly tlsMinVersion: 'TLSv1.2' | 'TLSv1.3'
-  readonly clientCaFile: string | undefined
-  readonly requestHeader: RequestHeaderConfig | undefined
+  readonly serving: ServingConfig
+  readonly authentication: AuthenticationConfig
+  readonly audit: AuditConfig | undefined
   readonly alwaysAllowPaths: readonly string[]
   readonly authorizedTtlMs: number
   readonly unauthorizedTtlMs: number
   readonly requestTimeoutMs: number
   readonly shutdownDelayMs: number
   readonly maxRequestsInflight: number
+  readonly maxMutatingRequestsInflight: number
   readonly minRequestTimeoutSeconds: number
-}
-
-export interface RequestHeaderConfig {
-  readonly clientCaFile: string
-  readonly allowedNames: readonly string[]
-  readonly usernameHeaders: readonly string[]
-  readonly groupHeaders: readonly string[]
-  readonly uidHeaders: readonly string[]
-  readonly extraHeaderPrefixes: readonly string[]
 }
 
 export type Config = DemoConfig | UpConfig | ServeConfig
@@ -131,62 +119,6 @@ function usage(): string {
   return `Usage: fleetsearch COMMAND [flags]; fleetsearch COMMAND --help shows the flags.\n\n${lines.join('\n')}\n`
 }
 
-class FlagReader {
-  readonly #values: FlagValues
-  readonly faults: string[]
-
-  constructor(values: FlagValues, faults: string[]) {
-    this.#values = values
-    this.faults = faults
-  }
-
-  text(name: string): string | undefined {
-    const value = this.#values.get(name)
-    return typeof value === 'string' && value !== '' ? value : undefined
-  }
-
-  list(name: string): readonly string[] {
-    const value = this.#values.get(name)
-    return Array.isArray(value) ? (value as readonly string[]) : []
-  }
-
-  number(name: string, min: number, max: number): number {
-    const value = Number(this.text(name) ?? min)
-    if (value < min || value > max) this.faults.push(`--${name} must be between ${min} and ${max}, not ${value}`)
-    return value
-  }
-
-  bool(name: string): boolean {
-    return parseBool(this.text(name) ?? 'false') ?? false
-  }
-
-  durationMs(name: string): number {
-    const value = parseGoDuration(this.text(name) ?? '0s') ?? 0
-    if (value < 0) this.faults.push(`--${name} must not be negative`)
-    return value
-  }
-
-  choice<const T extends string>(name: string, choices: readonly T[]): T {
-    const value = this.text(name)
-    const found = choices.find((choice) => choice === value)
-    if (found === undefined && value !== undefined)
-      this.faults.push(`--${name} must be one of ${choices.join(', ')}, not ${value}`)
-    return found ?? (choices[0] as T)
-  }
-
-  /** A file that must be readable now. */
-  file(name: string): string | undefined {
-    const file = this.text(name)
-    if (file === undefined) return undefined
-    try {
-      readFileSync(file)
-    } catch (error) {
-      this.faults.push(`--${name}: ${(error as Error).message}`)
-    }
-    return file
-  }
-}
-
 function complete(command: Config['command'], flags: FlagReader, env: Environment, warnings: string[]): Config {
   const common = {
     logLevel: flags.choice('log-level', ['silent', 'error', 'warn', 'info', 'debug']),
@@ -239,18 +171,12 @@ function completeServe(common: CommonConfig, flags: FlagReader, env: Environment
     warnings.push('--etcd-servers is not used yet: registries are kept in SQLite under --data-dir')
   }
   const verbosity = Number(flags.text('v') ?? 0)
-  const certificate = flags.file('tls-cert-file')
-  const key = flags.file('tls-private-key-file')
-  if ((certificate === undefined) !== (key === undefined)) {
-    flags.faults.push('--tls-cert-file and --tls-private-key-file go together')
-  }
   return {
     ...common,
     logLevel: common.logLevel === 'info' && verbosity >= 4 ? 'debug' : common.logLevel,
     command: 'serve',
     environment: env,
     kubeconfig: flags.file('kubeconfig'),
-    authenticationKubeconfig: flags.file('authentication-kubeconfig'),
     authorizationKubeconfig: flags.file('authorization-kubeconfig'),
     kubeApiQps: flags.number('kube-api-qps', 0.001, 1e6),
     kubeApiBurst: flags.number('kube-api-burst', 1, 1e6),
@@ -258,38 +184,27 @@ function completeServe(common: CommonConfig, flags: FlagReader, env: Environment
     clusterApiBurst: flags.number('cluster-api-burst', 1, 1e6),
     search: !flags.bool('disable-search'),
     proxy: !flags.bool('disable-proxy'),
-    bindAddress: flags.text('bind-address') ?? '0.0.0.0',
-    securePort: flags.number('secure-port', 0, 65_535),
-    tlsCertFile: certificate,
-    tlsPrivateKeyFile: key,
-    certDir: flags.text('cert-dir') ?? '.',
-    tlsMinVersion:
-      flags.choice('tls-min-version', ['VersionTLS12', 'VersionTLS13']) === 'VersionTLS13' ? 'TLSv1.3' : 'TLSv1.2',
-    clientCaFile: flags.file('client-ca-file'),
-    requestHeader: requestHeader(flags),
-    alwaysAllowPaths: flags.list('authorization-always-allow-paths'),
+    serving: servingConfig(flags, warnings),
+    authentication: authenticationConfig(flags),
+    audit: auditConfig(flags, warnings),
+    alwaysAllowPaths: allowedPaths(flags),
     authorizedTtlMs: flags.durationMs('authorization-webhook-cache-authorized-ttl'),
     unauthorizedTtlMs: flags.durationMs('authorization-webhook-cache-unauthorized-ttl'),
     requestTimeoutMs: flags.durationMs('request-timeout'),
     shutdownDelayMs: flags.durationMs('shutdown-delay-duration'),
     maxRequestsInflight: flags.number('max-requests-inflight', 0, 1e6),
+    maxMutatingRequestsInflight: flags.number('max-mutating-requests-inflight', 0, 1e6),
     minRequestTimeoutSeconds: flags.number('min-request-timeout', 0, 1e6),
   }
 }
 
-function requestHeader(flags: FlagReader): RequestHeaderConfig | undefined {
-  const clientCaFile = flags.file('requestheader-client-ca-file')
-  if (clientCaFile === undefined) return undefined
-  return {
-    clientCaFile,
-    allowedNames: flags.list('requestheader-allowed-names'),
-    usernameHeaders: lower(flags.list('requestheader-username-headers')),
-    groupHeaders: lower(flags.list('requestheader-group-headers')),
-    uidHeaders: lower(flags.list('requestheader-uid-headers')),
-    extraHeaderPrefixes: lower(flags.list('requestheader-extra-headers-prefix')),
+/** A `*` inside a path is a fault, as in a kube-apiserver. */
+function allowedPaths(flags: FlagReader): readonly string[] {
+  const paths = flags.list('authorization-always-allow-paths')
+  for (const path of paths) {
+    if (path.slice(0, -1).includes('*')) {
+      flags.faults.push(`--authorization-always-allow-paths: * may stand at the end of ${path} only`)
+    }
   }
-}
-
-function lower(names: readonly string[]): string[] {
-  return names.map((name) => name.toLowerCase())
+  return paths.map((path) => (path.startsWith('/') ? path : `/${path}`))
 }

@@ -1,5 +1,5 @@
 /** A command-line flag as data. */
-export type FlagType = 'bool' | 'int' | 'float' | 'duration' | 'string' | 'strings'
+export type FlagType = 'bool' | 'int' | 'float' | 'duration' | 'string' | 'strings' | 'repeated'
 
 export type FlagGroup =
   'fleet' | 'serving' | 'authentication' | 'authorization' | 'storage' | 'audit' | 'logging' | 'server' | 'local'
@@ -8,7 +8,7 @@ export interface FlagSpec {
   readonly name: string
   readonly short?: string
   readonly group: FlagGroup
-  /** How a value is checked. Durations are Go's (`1m30s`); `strings` may be repeated and hold commas as separators. */
+  /** How a value is checked. Durations are Go's (`1m30s`); `strings` may be repeated and hold commas as separators, `repeated` values are taken whole. */
   readonly type: FlagType
   readonly default?: string
   /** What it does here; undefined: accepted with a warning and without effect. */

@@ -34,7 +34,7 @@ export function parseFlags(argv: readonly string[], specs: readonly FlagSpec[]):
     const given = texts.get(spec.name) ?? (spec.default === undefined ? [] : [spec.default])
     for (const text of given) faults.push(...faultsOf(spec, text))
     const last = given.at(-1)
-    if (last !== undefined) values.set(spec.name, spec.type === 'strings' ? given.flatMap(splitList) : last)
+    if (last !== undefined) values.set(spec.name, valueOf(spec, given, last))
   }
   const help = texts.has(HELP.name)
   texts.delete(HELP.name)
@@ -80,6 +80,7 @@ function faultsOf(spec: FlagSpec, text: string): string[] {
       return parseGoDuration(text) === undefined ? bad('not a duration such as 30s or 1m') : []
     case 'string':
     case 'strings':
+    case 'repeated':
       return []
     default:
       return spec.type satisfies never
@@ -90,6 +91,11 @@ function faultsOf(spec: FlagSpec, text: string): string[] {
 export function parseBool(text: string): boolean | undefined {
   if (/^(1|t|T|true|TRUE|True)$/.test(text)) return true
   return /^(0|f|F|false|FALSE|False)$/.test(text) ? false : undefined
+}
+
+function valueOf({ type }: FlagSpec, given: readonly string[], last: string): string | readonly string[] {
+  if (type === 'strings') return given.flatMap(splitList)
+  return type === 'repeated' ? given : last
 }
 
 function splitList(text: string): string[] {

@@ -1,0 +1,137 @@
+/**
+ * What is no resource path: health, metrics, version, discovery and OpenAPI of our own group. Plain handlers, since express
+ * does not run on HTTP/2; over HTTP/1.1 they are mounted in express (create-app.ts).
+ */
+import type { ServerResponse } from 'node:http'
+import { SEARCH_GROUP, SEARCH_GROUP_VERSION } from '../api/resource-registry.ts'
+import type { ApiHandler, ApiRequest } from '../http/api-request.ts'
+import { pathNotFound } from '../http/status-response.ts'
+import { StatusError } from '../kube/status-error.ts'
+import type { Registry } from '../telemetry/metrics.ts'
+import { answerHealth, type HealthCheck, type HealthEndpoint } from './health.ts'
+import { OPENAPI_V2, OPENAPI_V3, openApiV3Index } from './openapi.ts'
+import { aggregatedDiscovery, API_GROUP, API_RESOURCE_LIST, apiGroupList } from './own-discovery.ts'
+
+export interface PlainPathsOptions {
+  readonly version: string
+  readonly checks: readonly HealthCheck[]
+  readonly metrics: Registry
+  readonly platform: string
+  /** Shown at `/`. */
+  readonly paths: readonly string[]
+}
+
+interface Answer {
+  readonly status?: number
+  readonly headers?: Readonly<Record<string, string>>
+  /** A text as it is, anything else as JSON. */
+  readonly body: string | object
+}
+
+type Answerer = (request: ApiRequest) => Answer | Promise<Answer>
+
+/** Answers `request.path`; throws `notFound` for every other path, `methodNotAllowed` for what is no read. */
+export function createPlainPaths(options: PlainPathsOptions): ApiHandler {
+  const answerers = tableOf(options)
+  return async (request, response) => {
+    const answerer = answerers.get(request.path) ?? healthOf(options, request.path)
+    if (answerer === undefined) throw pathNotFound()
+    if (request.method !== 'GET' && request.method !== 'HEAD') throw readsOnly(request)
+    send(request, response, await answerer(request))
+  }
+}
+
+function tableOf(options: PlainPathsOptions): ReadonlyMap<string, Answerer> {
+  return new Map<string, Answerer>([
+    ['/', () => ({ body: { paths: options.paths } })],
+    ['/version', () => ({ body: versionInfo(options) })],
+    ['/metrics', () => metrics(options)],
+    ['/api', () => ({ body: { kind: 'APIVersions', versions: [] } })],
+    ['/apis', groups],
+    [`/apis/${SEARCH_GROUP}`, () => ({ body: API_GROUP })],
+    [`/apis/${SEARCH_GROUP_VERSION}`, () => ({ body: API_RESOURCE_LIST })],
+    ['/openapi/v2', openApiV2],
+    ['/openapi/v3', () => ({ body: openApiV3Index() })],
+    [`/openapi/v3/apis/${SEARCH_GROUP_VERSION}`, openApiV3],
+  ])
+}
+
+/** `/healthz`, `/livez`, `/readyz`, and each with the name of one check behind it. */
+function healthOf({ checks }: PlainPathsOptions, path: string): Answerer | undefined {
+  const match = /^\/(healthz|livez|readyz)(?:\/([^/]+))?$/.exec(path)
+  if (match === null) return undefined
+  const [, endpoint, one] = match
+  return ({ query }) => {
+    const result = answerHealth(checks, endpoint as HealthEndpoint, one, query)
+    if (result === undefined) throw pathNotFound()
+    return { status: result.status, body: result.body }
+  }
+}
+
+async function metrics(options: PlainPathsOptions): Promise<Answer> {
+  return { headers: { 'content-type': options.metrics.contentType }, body: await options.metrics.metrics() }
+}
+
+function groups({ incoming }: ApiRequest): Answer {
+  const aggregated = aggregatedVersion(incoming.headers.accept)
+  // HTTP/2 has no Host.
+  const host = incoming.headers.host ?? incoming.headers[':authority']
+  if (aggregated === undefined) {
+    return { headers: { vary: 'Accept' }, body: apiGroupList(typeof host === 'string' ? host : '') }
+  }
+  const type = `application/json;g=apidiscovery.k8s.io;v=${aggregated};as=APIGroupDiscoveryList`
+  return { headers: { vary: 'Accept', 'content-type': type }, body: aggregatedDiscovery(aggregated) }
+}
+
+function openApiV2({ incoming }: ApiRequest): Answer {
+  // The aggregator prefers protobuf, which we do not speak; it takes JSON as its second choice.
+  if (!/json|\*\/\*/.test(incoming.headers.accept ?? '*/*')) {
+    throw new StatusError('notAcceptable', 'only application/json is served here', { details: {} })
+  }
+  return { body: OPENAPI_V2 }
+}
+
+function openApiV3({ query }: ApiRequest): Answer {
+  return { body: OPENAPI_V3, ...(query.has('hash') ? { headers: { 'cache-control': 'public, immutable' } } : {}) }
+}
+
+/** Which aggregated form `Accept` asks for first; undefined: the plain one. */
+function aggregatedVersion(accept = ''): 'v2' | 'v2beta1' | undefined {
+  for (const part of accept.split(',')) {
+    if (!part.includes('as=APIGroupDiscoveryList')) continue
+    if (/v=v2(;|$|\s)/.test(part)) return 'v2'
+    if (/v=v2beta1(;|$|\s)/.test(part)) return 'v2beta1'
+  }
+  return undefined
+}
+
+function versionInfo({ version, platform }: PlainPathsOptions): object {
+  const [major = '0', minor = '0'] = version.split('.')
+  return {
+    major,
+    minor,
+    gitVersion: `v${version}`,
+    gitCommit: '',
+    gitTreeState: '',
+    buildDate: '1970-01-01T00:00:00Z',
+    goVersion: '',
+    compiler: 'node',
+    platform,
+  }
+}
+
+function readsOnly({ method, path }: ApiRequest): StatusError {
+  return new StatusError('methodNotAllowed', `${method} is not supported on ${path}`, { details: {} })
+}
+
+function send({ method }: ApiRequest, response: ServerResponse, { status = 200, headers, body }: Answer): void {
+  const text = typeof body === 'string' ? body : JSON.stringify(body)
+  response.writeHead(status, {
+    'cache-control': 'no-cache, private',
+    'content-type': typeof body === 'string' ? 'text/plain; charset=utf-8' : 'application/json',
+    'content-length': Buffer.byteLength(text),
+    ...headers,
+  })
+  if (method === 'HEAD') response.end()
+  else response.end(text)
+}
