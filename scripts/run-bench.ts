@@ -9,6 +9,8 @@ import path from 'node:path'
 const wanted = process.argv.slice(2)
 const benches = globSync('bench/*.ts')
   .sort()
+  // `fleet-*` are parts of other benches.
+  .filter((file) => !path.basename(file).startsWith('fleet-'))
   .filter((file) => wanted.length === 0 || wanted.includes(path.basename(file, '.ts')))
 
 if (benches.length === 0) {
