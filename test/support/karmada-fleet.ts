@@ -151,8 +151,17 @@ export async function setReady(host: RealCluster, name: string, ready: boolean):
   })
 }
 
+export interface ServeOptions {
+  /** More flags; the last of one name wins. */
+  readonly flags?: readonly string[]
+  /** Who may vouch for callers is looked up in the control plane. Default: named by flags. */
+  readonly lookup?: boolean
+  /** Default: that of the control plane's admin. */
+  readonly kubeconfigPath?: string
+}
+
 /** Starts `fleetsearch serve` and the APIService in front of it; resolves when the APIService is Available. */
-export async function startServe(host: RealCluster, flags: readonly string[] = []): Promise<ServeProcess> {
+export async function startServe(host: RealCluster, options: ServeOptions = {}): Promise<ServeProcess> {
   const [port] = await freePorts(1)
   const authority = await createAuthority('serving')
   const pair = await authority.issue({
@@ -172,7 +181,9 @@ export async function startServe(host: RealCluster, flags: readonly string[] = [
         path.join(import.meta.dirname, '../../bin/fleetsearch.js'),
         'serve',
         ...serveFlags(host, port!, file),
-        ...flags,
+        ...(options.lookup === true ? [] : trustFlags(host)),
+        ...(options.kubeconfigPath === undefined ? [] : [`--kubeconfig=${options.kubeconfigPath}`]),
+        ...(options.flags ?? []),
       ],
       logPath: file('fleetsearch.log'),
     })
@@ -209,11 +220,16 @@ function serveFlags(host: RealCluster, port: number, file: (name: string) => str
     `--secure-port=${port}`,
     `--tls-cert-file=${file('search.crt')}`,
     `--tls-private-key-file=${file('search.key')}`,
+    `--data-dir=${file('fleetsearch-data')}`,
+    '--log-level=info',
+  ]
+}
+
+function trustFlags(host: RealCluster): string[] {
+  return [
     `--client-ca-file=${host.pki.file('ca.crt')}`,
     `--requestheader-client-ca-file=${host.pki.file('front-proxy-ca.crt')}`,
     '--requestheader-allowed-names=front-proxy-client',
-    `--data-dir=${file('fleetsearch-data')}`,
-    '--log-level=info',
   ]
 }
 
