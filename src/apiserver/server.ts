@@ -216,8 +216,8 @@ async function drain(
       resolve()
     })
   })
-  server.closeIdleConnections()
   const done = new AbortController()
+  const idle = closeIdle(server, clock, done.signal)
   const cut = sleep(graceMs, clock, done.signal).then(
     () => {
       for (const socket of connections) socket.destroy()
@@ -226,5 +226,15 @@ async function drain(
   )
   await closed
   done.abort()
-  await cut
+  await Promise.all([cut, idle])
+}
+
+/** How soon a connection goes whose last answer ends while the server stops: Node would keep it alive. */
+const IDLE_CHECK_MS = 50
+
+async function closeIdle(server: AnyServer, clock: Clock, signal: AbortSignal): Promise<void> {
+  while (!signal.aborted) {
+    server.closeIdleConnections()
+    await sleep(IDLE_CHECK_MS, clock, signal).catch(() => undefined)
+  }
 }
