@@ -7,6 +7,7 @@
  *   whole. A part that is forbidden, too, is not waited for: it counts as empty until it can be listed, and is reported.
  */
 import type { ReflectorState, ReflectorStore, Replacement, WatchEventType } from '../informer/reflector-store.ts'
+import { MalformedObjectError } from '../kube/malformed-error.ts'
 import { compareResourceVersions, type ResourceVersion } from '../kube/names.ts'
 import { scanObject } from '../kube/object-scanner.ts'
 import type { FeedTarget } from './feed-gate.ts'
@@ -66,6 +67,7 @@ export class NamespaceMerge {
   }
 
   #beginReplace(part: Part): Replacement {
+    if (!this.#shown) forget(part)
     const inner = this.#target.beginNamespaceReplace(part.namespace)
     return {
       add: (object) => {
@@ -81,16 +83,17 @@ export class NamespaceMerge {
           this.#published = this.#smallest()
           return
         }
-        part.waiting?.replacement.discard()
         part.waiting = { replacement: inner, version }
-        part.held.length = 0
         this.#showWhenReady()
       },
     }
   }
 
   #apply(part: Part, type: WatchEventType, object: Uint8Array): ResourceVersion {
-    const { resourceVersion } = scanObject(object)
+    const { namespace, resourceVersion } = scanObject(object)
+    if (namespace !== '' && namespace !== part.namespace) {
+      throw new MalformedObjectError('shape', `an object of namespace ${namespace} among those of ${part.namespace}`)
+    }
     part.version = resourceVersion
     if (this.#shown) {
       this.#published = this.#smallest() ?? resourceVersion
@@ -148,6 +151,14 @@ export class NamespaceMerge {
     }
     return this.#parts.some(({ state }) => state.phase === 'listing') ? { phase: 'listing' } : { phase: 'watching' }
   }
+}
+
+/** A list that is shown to nobody yet and is asked for again: the shard takes the new one in its place. */
+function forget(part: Part): void {
+  part.waiting?.replacement.discard()
+  part.waiting = undefined
+  part.version = undefined
+  part.held.length = 0
 }
 
 function isForbidden({ state, version }: Part): boolean {

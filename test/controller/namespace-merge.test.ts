@@ -3,7 +3,10 @@ import { test } from 'node:test'
 import { FeedGate } from '../../src/controller/feed-gate.ts'
 import { NamespaceMerge } from '../../src/controller/namespace-merge.ts'
 import type { ReflectorState, ReflectorStore } from '../../src/informer/reflector-store.ts'
+import { MalformedObjectError } from '../../src/kube/malformed-error.ts'
 import type { ResourceVersion } from '../../src/kube/names.ts'
+import type { ResourceReader } from '../../src/cache/reader.ts'
+import { list as shown, newCache, pod } from '../cache/objects.ts'
 
 const version = (text: string): ResourceVersion => text as ResourceVersion
 
@@ -155,4 +158,47 @@ test('a closed gate lets nothing through and discards what is under way', () => 
   gate.report({ phase: 'watching' })
   assert.deepEqual(told, ['ADDED x', 'discard all'])
   assert.deepEqual(states, [])
+})
+
+/** The same over a real shard, which lets nobody go on with a list that another one took the place of. */
+function mergeIntoShard(...namespaces: string[]): {
+  pods: ResourceReader
+  part: (namespace: string) => ReflectorStore
+} {
+  const { open, pods } = newCache()
+  const gate = new FeedGate(open('m', { namespaces: new Set(namespaces) }), {
+    reported: () => undefined,
+    listed: () => undefined,
+  })
+  const stores = new NamespaceMerge(gate, namespaces, true).stores()
+  return { pods, part: (name) => stores.find(({ namespace }) => namespace === name)?.store ?? assert.fail() }
+}
+
+function listPods(store: ReflectorStore, at: number, ...objects: Uint8Array[]): void {
+  const replacement = store.beginReplace()
+  objects.forEach((bytes) => replacement.add(bytes))
+  replacement.commit(version(`${at}`))
+}
+
+test('a part whose second list is under way when the last of the others comes is waited for', () => {
+  const { pods, part } = mergeIntoShard('a', 'b')
+  listPods(part('a'), 20, pod({ namespace: 'a', name: 'old' }, 20))
+  part('a').apply('ADDED', pod({ namespace: 'a', name: 'held' }, 21))
+  const again = part('a').beginReplace() // its watch was answered with 410
+  listPods(part('b'), 25, pod({ namespace: 'b', name: 'y' }, 25))
+  assert.deepEqual(shown(pods), [])
+  again.add(pod({ namespace: 'a', name: 'new' }, 30))
+  again.commit(version('30'))
+  assert.deepEqual(shown(pods), ['m/a/new@30', 'm/b/y@25'])
+})
+
+test('an object of another namespace than the one asked for is refused, and disturbs no list of that namespace', () => {
+  const { pods, part } = mergeIntoShard('a', 'b')
+  listPods(part('a'), 20)
+  listPods(part('b'), 25, pod({ namespace: 'b', name: 'y' }, 25))
+  const again = part('b').beginReplace()
+  assert.throws(() => part('a').apply('ADDED', pod({ namespace: 'b', name: 'forged' }, 26)), MalformedObjectError)
+  again.add(pod({ namespace: 'b', name: 'y2' }, 30))
+  again.commit(version('30'))
+  assert.deepEqual(shown(pods), ['m/b/y2@30'])
 })
