@@ -101,6 +101,7 @@ export class HttpListerWatcher implements ListerWatcher {
 
   async #listPages(sink: ListSink, signal: AbortSignal, limit: number): Promise<ResourceVersion> {
     const retry = new PageRetry(this.#options.clock, this.#options.random)
+    const tokens = new Set<string>()
     let token = ''
     let version: ResourceVersion | undefined
     do {
@@ -108,6 +109,9 @@ export class HttpListerWatcher implements ListerWatcher {
       const head = await retry.run(token !== '', sink, (onItem) => this.#page('list', query, onItem, signal), signal)
       version = versionOf(this.name, 'list', head)
       token = head.continue
+      if (tokens.has(token))
+        throw new ReflectorError('malformed', 'list', `${this.name}: the list's pages go in a circle`)
+      tokens.add(token)
     } while (token !== '')
     return version
   }

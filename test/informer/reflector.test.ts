@@ -50,6 +50,24 @@ test('A5: a continue token that expires on page 3 leads to one whole list, witho
   assert.deepEqual(h.errors, [])
 })
 
+test('a list whose pages lead back to one another is reported and tried more and more slowly, not read for ever', async () => {
+  await using h = await startHarness({ member: { objects: [pod('a')] } })
+  const page = (next: string): string =>
+    `{"kind":"PodList","apiVersion":"v1","metadata":{"resourceVersion":"9","continue":"${next}"},"items":[]}`
+  const lift = [
+    h.member.misbehave({ on: { path: /continue=one/ }, fault: { type: 'body', text: page('two') } }),
+    h.member.misbehave({ on: { path: /pods/ }, fault: { type: 'body', text: page('one') } }),
+  ]
+  h.run()
+  await h.until(() => h.errors.length === 1)
+  assert.deepEqual(h.codes(), ['malformed'])
+  assert.equal(h.lists(), 3)
+  await h.elapseUntil(() => h.errors.length === 4)
+  assert.ok(h.lists() <= 12)
+  lift.forEach((undo) => undo())
+  await h.elapseUntil(() => h.store.objects.size === 1)
+})
+
 test('G1: after a 410, as HTTP status or as ERROR event, it lists again and tells the difference', async () => {
   for (const form of ['status', 'event'] as const) {
     await using h = await startHarness({ member: { objects: [pod('gone'), pod('stays')] } })
