@@ -1,7 +1,7 @@
 /** Which one version of a resource is cached for the whole fleet. */
+import { compareVersionPriority } from '../kube/version-priority.ts'
 import type { PlanMember } from './plan.ts'
 import { servedBy } from './served-resources.ts'
-import { compareVersionPriority } from './version-priority.ts'
 import type { Wanted } from './wanted.ts'
 
 /** `cached` is the version cached now, if any. */

@@ -4,8 +4,8 @@
  */
 import type { DiscoveredResource } from '../fleet/discovery.ts'
 import { groupResourceKey, type GroupVersionResource } from '../kube/group-version.ts'
+import { compareVersionPriority } from '../kube/version-priority.ts'
 import { kindKey } from './served-resources.ts'
-import { compareVersionPriority } from './version-priority.ts'
 
 export type KnownResource = Pick<DiscoveredResource, 'group' | 'version' | 'resource' | 'kind' | 'namespaced'>
 
@@ -28,6 +28,11 @@ export class KnownResources {
         ofKind.sort((a, b) => compareVersionPriority(a.version, b.version)),
       )
     }
+  }
+
+  /** Somebody has told what it serves: until then, that a resource is not known says nothing. */
+  heard(): boolean {
+    return this.#versions.size > 0
   }
 
   /** `version` empty: any. */

@@ -93,7 +93,7 @@ function resolveTarget({ cache, known }: SearchCacheOptions, path: ResourcePath)
     return { known: { ...reader.gvr, kind: reader.kind, namespaced: reader.namespaced }, reader }
   }
   const resource = known.known(path.group, path.version, path.resource)
-  if (resource === undefined) throw neverServed(path)
+  if (resource === undefined) throw known.heard() ? neverServed(path) : nobodyHeard()
   if (reader === undefined) return { known: resource, reader: undefined }
   return { known: resource, reader: undefined, otherVersion: apiVersionOf(reader.gvr) }
 }
@@ -205,6 +205,12 @@ function watchRefused(): StatusError {
       kind: 'ListOptions',
       causes: [{ reason: 'FieldValueForbidden', message, field: 'watch' }],
     },
+  })
+}
+
+function nobodyHeard(): StatusError {
+  return new StatusError('serviceUnavailable', 'no cluster has told yet what it serves', {
+    details: { retryAfterSeconds: 1 },
   })
 }
 

@@ -10,6 +10,8 @@ export interface KnownResource extends GroupVersionResource {
 /** Every resource that any member or the control plane has ever served since start; tells an empty list from a 404. */
 export interface KnownResources {
   known(group: string, version: string, resource: string): KnownResource | undefined
+  /** False until the first of them has told what it serves: nothing can be said of any resource then. */
+  heard(): boolean
 }
 
 /** The clusters there are now, whatever is cached of them. */

@@ -2,7 +2,6 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { ClusterAffinity } from '../../src/api/resource-registry.ts'
 import { matchesCluster } from '../../src/controller/cluster-affinity.ts'
-import { compareVersionPriority } from '../../src/controller/version-priority.ts'
 import { guessNamespaced, guessResource } from '../../src/controller/guess-resource.ts'
 import { facts } from './fixture.ts'
 
@@ -48,35 +47,6 @@ test('what is malformed matches nothing instead of everything', () => {
   assert.ok(!matches(field('region', 'Like', 'e')))
   assert.ok(!matches({ labelSelector: { matchExpressions: [{ key: 'env', operator: 'In' }] } }))
   assert.ok(!matches({ labelSelector: { matchLabels: { env: 'not valid!' } } }))
-})
-
-test('versions order as Kubernetes orders them', () => {
-  const shuffled = [
-    'foo10',
-    'v1beta1',
-    'v11alpha2',
-    'v2',
-    'v1',
-    'foo1',
-    'v3beta1',
-    'v12alpha1',
-    'v10',
-    'v11beta2',
-    'v0',
-  ]
-  assert.deepEqual(shuffled.sort(compareVersionPriority), [
-    'v10',
-    'v2',
-    'v1',
-    'v11beta2',
-    'v3beta1',
-    'v1beta1',
-    'v12alpha1',
-    'v11alpha2',
-    'foo1',
-    'foo10',
-    'v0',
-  ])
 })
 
 test('names of resources nobody serves are guessed as apimachinery does', () => {

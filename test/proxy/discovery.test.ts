@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { compareKubeVersions } from '../../src/proxy/discovery/version-priority.ts'
 import { createMembersPlugin } from '../../src/proxy/plugins/members.ts'
 import type { Loopback } from '../http/loopback.ts'
 import { P, PREFIX, withApi } from './api-fixture.ts'
@@ -184,20 +183,4 @@ test('E9: version, health and OpenAPI come from whichever member answers, and no
     assert.equal((await api.ask(`${P}/version`, { method: 'HEAD' })).status, 200)
     assert.equal((await api.ask(`${P}/version`, { method: 'POST' })).status, 501)
   })
-})
-
-test('versions are ordered as Kubernetes orders them', () => {
-  const shuffled = ['foo10', 'v1beta1', 'v2', 'v1alpha1', 'v10', 'v1', 'v11beta2', 'foo1', 'v3beta1', 'v1beta10']
-  assert.deepEqual(shuffled.toSorted(compareKubeVersions), [
-    'v10',
-    'v2',
-    'v1',
-    'v11beta2',
-    'v3beta1',
-    'v1beta10',
-    'v1beta1',
-    'v1alpha1',
-    'foo1',
-    'foo10',
-  ])
 })

@@ -83,6 +83,7 @@ export class TestFleet {
   readonly known: KnownResources = {
     known: (group, version, resource) =>
       this.knownResources.find((r) => r.group === group && r.version === version && r.resource === resource),
+    heard: () => this.knownResources.length > 0,
   }
 
   register(gvr: GroupVersionResource, kind: string, namespaced: boolean): this {

@@ -99,6 +99,18 @@ test('E8: unknown kinds, paths that are no resource, subresources and verbs are 
   })
 })
 
+test('while no cluster has told what it serves, no kind is called unknown', async () => {
+  const fleet = new TestFleet()
+  await withApi(fleet, world(fleet), async (api) => {
+    const early = await api.ask(`${S}/api/v1/pods`)
+    assert.equal(early.status, 503)
+    assert.equal(early.headers['retry-after'], '1')
+    fleet.knownResources.push({ ...PODS, kind: 'Pod', namespaced: true })
+    assert.equal((await api.ask(`${S}/api/v1/pods`)).status, 200)
+    assert.equal((await api.ask(`${S}/api/v1/nodes`)).status, 404)
+  })
+})
+
 test('a known kind that nobody registered, and another version than the registered one, are empty lists', async () => {
   const hpa = (version: string) => ({ group: 'autoscaling', version, resource: 'horizontalpodautoscalers' })
   const fleet = two().register(hpa('v2'), 'HorizontalPodAutoscaler', true)

@@ -1,7 +1,7 @@
 /** What several clusters serve, as one API: the union of their resources. */
 import type { DiscoveredResource } from '../../fleet/discovery.ts'
 import { gvrKey } from '../../kube/group-version.ts'
-import { compareKubeVersions } from './version-priority.ts'
+import { compareVersionPriority } from '../../kube/version-priority.ts'
 
 export interface MergedVersion {
   readonly version: string
@@ -65,7 +65,7 @@ function byPreference(a: string, b: string, preferred: string | undefined): numb
   if (a === b) return 0
   if (a === preferred) return -1
   if (b === preferred) return 1
-  return compareKubeVersions(a, b)
+  return compareVersionPriority(a, b)
 }
 
 function getOrAdd<K, V>(map: Map<K, V>, key: K, make: () => V): V {
