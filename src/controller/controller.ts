@@ -46,6 +46,7 @@ export class Controller {
   readonly #listeners = new Set<() => void>()
   readonly #ending = new Set<Promise<void>>()
   #plan: Plan = NOTHING
+  #told: ReadonlySet<string> = new Set()
   #scheduled = false
   #cancelSoon: (() => void) | undefined
   #stopped = true
@@ -137,7 +138,7 @@ export class Controller {
       known: discovery.known,
       cached: this.#resources,
     })
-    this.#logNews(plan)
+    this.#logNews(plan, members.length === 0)
     this.#plan = plan
     const wanted = new Map(plan.shards.map((shard) => [shardKey(shard), shard]))
     for (const [key, shard] of this.#shards) {
@@ -149,12 +150,14 @@ export class Controller {
     this.#changed()
   }
 
-  /** Each problem is told once, not at every reconcile. */
-  #logNews(plan: Plan): void {
+  /** Each problem is told once, not at every reconcile; that no cluster matches, not before there is any. */
+  #logNews(plan: Plan, nobodyYet: boolean): void {
     const { logger } = this.#options
-    const known = new Set(this.#plan.problems.map(problemKey))
-    for (const problem of plan.problems) {
-      if (known.has(problemKey(problem))) continue
+    const problems = plan.problems.filter(({ reason }) => !(nobodyYet && reason === 'NoClusterMatches'))
+    const told = this.#told
+    this.#told = new Set(problems.map(problemKey))
+    for (const problem of problems) {
+      if (told.has(problemKey(problem))) continue
       const { registry, reason, message } = problem
       logger.warn({ registry, reason, problem: message }, 'a registry asks for what cannot be cached')
     }

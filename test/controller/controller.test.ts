@@ -4,6 +4,7 @@ import { test } from 'node:test'
 import type { RunReflector } from '../../src/controller/ports.ts'
 import type { ReflectorStore } from '../../src/informer/reflector-store.ts'
 import type { ResourceVersion } from '../../src/kube/names.ts'
+import { createLogger } from '../../src/telemetry/logger.ts'
 import { settle } from '../support/fake-clock.ts'
 import { pods, registry } from './fixture.ts'
 import { World, pod } from './world.ts'
@@ -142,4 +143,19 @@ test('nothing is planned before the registries have been read', async () => {
   assert.equal(world.controller.progress().settled, false)
   list(runs[0]?.store ?? assert.fail(), '5')
   await world.until(() => world.controller.progress().settled)
+})
+
+test('that a registry matches no cluster is told once, and not before there is any cluster', async () => {
+  const lines: string[] = []
+  const { runs, run } = scripted()
+  await using world = new World(run, createLogger('warn', { write: (line: string) => lines.push(line) }))
+  world.registries.set(registry('everywhere', [pods()]), registry('rr', [pods()], { clusterNames: ['ghost'] }))
+  await settle()
+  assert.deepEqual(lines, [])
+  for (const name of ['m', 'n']) {
+    world.join(name, await world.member())
+    await world.until(() => runs.some(({ target }) => target.startsWith(`${name}/`)))
+  }
+  assert.equal(lines.length, 1)
+  assert.match(lines[0] ?? '', /"registry":"rr","reason":"NoClusterMatches"/)
 })

@@ -59,8 +59,7 @@ export class World {
   readonly #members: FakeMember[] = []
   readonly #runs: Promise<void>[] = []
 
-  constructor(run?: RunReflector) {
-    const logger = createLogger('silent')
+  constructor(run?: RunReflector, logger = createLogger('silent')) {
     const { clock, fleet, cache, registries } = this
     const random = seededRandom(7)
     this.discovery = new DiscoveryTracker({ fleet, clock, random, logger })

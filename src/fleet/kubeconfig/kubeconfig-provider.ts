@@ -31,6 +31,7 @@ interface Engaged {
 }
 
 const REREAD_MS = 5_000
+const NAMES_SHOWN = 20 // of a kubeconfig's contexts, in a log line
 
 export class KubeconfigProvider {
   readonly #options: KubeconfigProviderOptions
@@ -81,6 +82,11 @@ export class KubeconfigProvider {
     const { logger } = this.#options
     for (const fault of kubeconfig.faults) logger.warn({ fault }, 'kubeconfig context left out')
     const wanted = new Map(this.#members(kubeconfig).map((context) => [context.name as ClusterName, context]))
+    if (wanted.size === 0) {
+      const { contexts, files } = this.#options
+      const all = kubeconfig.contexts.map(({ name }) => name).slice(0, NAMES_SHOWN)
+      logger.warn({ contexts, files, there: all }, 'no context of the kubeconfig is a member')
+    }
     for (const name of [...this.#engaged.keys()]) if (!wanted.has(name)) this.#leave(name, 'left the kubeconfig')
     for (const [name, context] of wanted) {
       const route = routeOf(context)

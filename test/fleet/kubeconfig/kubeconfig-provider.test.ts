@@ -34,7 +34,7 @@ function kubeconfig(entries: readonly Entry[], current = ''): string {
   })
 }
 
-function start(content: string, contexts: readonly string[] = []) {
+function start(content: string, contexts: readonly string[] = [], logger = createLogger('silent')) {
   const file = path.join(folder, `config-${Math.random().toString(36).slice(2)}`)
   writeFileSync(file, content)
   const clock = new FakeClock()
@@ -48,7 +48,7 @@ function start(content: string, contexts: readonly string[] = []) {
     fleet,
     clock,
     environment: {},
-    logger: createLogger('silent'),
+    logger,
   })
   const running = provider.run(stop.signal)
   return {
@@ -118,6 +118,16 @@ test('a changed token is used without another engagement', async () => {
   assert.deepEqual(seen, ['Bearer one', 'Bearer two'])
   assert.deepEqual(h.changes, ['engaged a'])
   await h.stop()
+})
+
+test('where no context is a member, the log names what is asked for and what there is', async () => {
+  const lines: string[] = []
+  const logger = createLogger('warn', { write: (line: string) => lines.push(line) })
+  const h = start(kubeconfig([{ name: 'dev', server: 'https://dev:6443' }]), ['prod-*'], logger)
+  await until(() => lines.length > 0)
+  assert.match(lines.join(''), /"contexts":\["prod-\*"\].*"there":\["dev"\]/)
+  await h.stop()
+  assert.equal(lines.length, 1)
 })
 
 test('contexts are filtered, and those that reach the same cluster as the same user count once', async () => {
