@@ -14,6 +14,8 @@ interface Tier {
   /** Files at once; real servers do not share two cores well. */
   readonly concurrency: number
   readonly timeoutMs: number
+  /** The whole tier is killed and has failed after this long. */
+  readonly limitMs: number
 }
 
 const TIERS: Readonly<Record<string, Tier>> = {
@@ -22,10 +24,23 @@ const TIERS: Readonly<Record<string, Tier>> = {
     exclude: ['test/integration/', 'test/e2e/', 'test/nightly/'],
     concurrency: 2,
     timeoutMs: 120_000,
+    limitMs: 600_000,
   },
-  integration: { include: 'test/integration/**/*.test.ts', exclude: [], concurrency: 1, timeoutMs: 600_000 },
-  e2e: { include: 'test/e2e/**/*.test.ts', exclude: [], concurrency: 1, timeoutMs: 900_000 },
-  nightly: { include: 'test/nightly/**/*.test.ts', exclude: [], concurrency: 1, timeoutMs: 3_600_000 },
+  integration: {
+    include: 'test/integration/**/*.test.ts',
+    exclude: [],
+    concurrency: 1,
+    timeoutMs: 600_000,
+    limitMs: 1_200_000,
+  },
+  e2e: { include: 'test/e2e/**/*.test.ts', exclude: [], concurrency: 1, timeoutMs: 900_000, limitMs: 1_800_000 },
+  nightly: {
+    include: 'test/nightly/**/*.test.ts',
+    exclude: [],
+    concurrency: 1,
+    timeoutMs: 3_600_000,
+    limitMs: 10_800_000,
+  },
 }
 
 async function main(tierName: string, files: readonly string[]): Promise<number> {
@@ -68,17 +83,32 @@ function run(tier: Tier, files: readonly string[], counts: string): Promise<numb
     `--test-reporter-destination=${counts}`,
     ...files,
   ]
-  const child = spawn(process.execPath, args, { stdio: 'inherit' })
+  // A group of its own, so that whatever hangs below it ends with it.
+  const child = spawn(process.execPath, args, { stdio: 'inherit', detached: true })
+  const endGroup = (): void => {
+    try {
+      if (child.pid !== undefined) process.kill(-child.pid, 'SIGKILL')
+    } catch {
+      // It has ended already.
+    }
+  }
+  const limit = setTimeout(() => {
+    process.stderr.write(`the tier is not done after ${tier.limitMs / 60_000} minutes: killed\n`)
+    endGroup()
+  }, tier.limitMs)
+  process.once('SIGINT', endGroup).once('SIGTERM', endGroup)
   return new Promise((resolve, reject) => {
     child.on('error', reject)
     child.on('exit', (code) => {
+      clearTimeout(limit)
       resolve(code ?? 1)
     })
   })
 }
 
 function report(tierName: string, counts: string): void {
-  const line = readFileSync(counts, 'utf8').trim()
+  // A run that was killed has written nothing: that is one failure.
+  const line = readFileSync(counts, { encoding: 'utf8', flag: 'a+' }).trim() || '{"passed":0,"failed":1,"skipped":0}'
   const target = process.env['FLEETSEARCH_TEST_COUNTS']
   if (target !== undefined) appendFileSync(target, `${line}\n`)
   const { passed, failed, skipped } = JSON.parse(line) as { passed: number; failed: number; skipped: number }
