@@ -213,3 +213,26 @@ test('a chosen member: its discovery and version, its registered kinds, nothing 
     },
   )
 })
+
+test('E9: a self review is asked of the control plane as the caller; a review of others is no self review', async () => {
+  await withHost(
+    () => ({ status: 201, body: { kind: 'SelfSubjectAccessReview', status: { allowed: true } } }),
+    async (api, asked) => {
+      api.user = { name: 'bob', uid: '', groups: ['dev'], extra: {} }
+      const body = '{"spec":{"resourceAttributes":{"verb":"list","resource":"pods"}}}'
+      const headers = { 'content-type': 'application/json', 'impersonate-user': 'root' }
+      const path = `${P}/apis/authorization.k8s.io/v1/selfsubjectaccessreviews`
+      const { status, json } = await api.ask(path, { method: 'POST', headers, body })
+      assert.equal(status, 201)
+      assert.equal(json.status.allowed, true)
+      assert.equal(asked[0]?.method, 'POST')
+      assert.equal(String(asked[0]?.body), body)
+      assert.equal(asked[0]?.headers?.['impersonate-user'], 'bob')
+      const others = `${P}/apis/authorization.k8s.io/v1/subjectaccessreviews`
+      assert.equal((await api.ask(others, { method: 'POST', headers, body })).status, 501)
+      const huge = await api.ask(path, { method: 'POST', headers, body: ' '.repeat(70_000) })
+      assert.equal(huge.status, 413)
+      assert.equal(asked.length, 1)
+    },
+  )
+})

@@ -19,6 +19,7 @@ import { isPublicPath } from '../live/any-member.ts'
 import { forwardedHeaders, relay, relayStream } from '../live/relay.ts'
 import type { Plugin, ProxyRequest } from '../plugin.ts'
 import type { HostClient } from '../ports.ts'
+import { isSelfReview, reviewBody } from '../self-review.ts'
 import type { MembersPluginOptions } from './members.ts'
 import { serveDiscovery, servePublic } from './members.ts'
 
@@ -38,6 +39,7 @@ export function createKarmadaPlugin(options: KarmadaPluginOptions): Plugin {
     supports: () => true,
     async connect(request) {
       const { method } = request.request
+      if (isSelfReview(request) && request.cluster === undefined) return forwardReview(options, request)
       if (method !== 'GET' && method !== 'HEAD') {
         throw notImplemented(`${request.verb} is not forwarded to the control plane by this version`)
       }
@@ -62,11 +64,20 @@ async function forward(options: KarmadaPluginOptions, request: ProxyRequest): Pr
   await (streams ? relayStream(request, answer) : relay(request, answer))
 }
 
+/** Asked as the caller, so it is the caller's own rights that come back. */
+async function forwardReview(options: KarmadaPluginOptions, request: ProxyRequest): Promise<void> {
+  const body = await reviewBody(request.request.incoming)
+  const type = request.request.incoming.headers['content-type'] ?? 'application/json'
+  const headers = { ...forwardedHeaders(request), 'content-type': type }
+  await relay(request, await askHost(options, request, headers, false, body))
+}
+
 async function askHost(
   { host }: KarmadaPluginOptions,
   { path, request }: ProxyRequest,
   headers: Record<string, string>,
   streams: boolean,
+  body?: Uint8Array,
 ): Promise<MemberResponse> {
   const identity = impersonationHeaders(request.user)
   try {
@@ -74,6 +85,7 @@ async function askHost(
       method: request.method,
       path: request.rawQuery === '' ? path : `${path}?${request.rawQuery}`,
       headers: { ...headers, ...identity },
+      ...(body === undefined ? {} : { body }),
       headersTimeoutMs: HEAD_MS,
       ...(streams ? { idleMs: 0 } : {}),
       signal: request.signal,

@@ -16,6 +16,7 @@ import { serveLive } from '../live/serve-live.ts'
 import { findLiveTarget, nobodyHeard } from '../live/target.ts'
 import type { Plugin, ProxyRequest } from '../plugin.ts'
 import type { MemberDiscovery } from '../ports.ts'
+import { answerReadOnlyReview, isSelfReview } from '../self-review.ts'
 
 export interface MembersPluginOptions extends LiveServices {
   readonly discovery: MemberDiscovery
@@ -29,6 +30,7 @@ export function createMembersPlugin(options: MembersPluginOptions): Plugin {
     supports: () => true,
     async connect(request) {
       const { method } = request.request
+      if (isSelfReview(request)) return answerReadOnlyReview(request)
       if (method !== 'GET' && method !== 'HEAD') {
         throw notImplemented(`${request.verb} is not forwarded to member clusters by this version`)
       }
