@@ -36,7 +36,24 @@ export interface ListenOptions {
   readonly tls?: TlsOptions
   /** Another process may listen on the same port (SO_REUSEPORT). Default false. */
   readonly sharePort?: boolean
+  /** Default: `PATIENCE`. */
+  readonly patience?: Patience
 }
+
+/** How long a client may take, ms. */
+export interface Patience {
+  /** For the headers of a request, and for a TLS handshake. */
+  readonly headersMs: number
+  /** For a whole request, its body included. */
+  readonly requestMs: number
+  /** Between two requests. */
+  readonly idleMs: number
+  /** How often that is looked at. */
+  readonly checkMs: number
+}
+
+/** Slow clients hold nothing for long. */
+const PATIENCE: Patience = { headersMs: 10_000, requestMs: 60_000, idleMs: 120_000, checkMs: 5_000 }
 
 export interface RunningServer {
   /** `http://127.0.0.1:8080` */
@@ -47,21 +64,21 @@ export interface RunningServer {
 }
 
 /**
- * Headers must arrive within 10 s, a body within 60 s, and a kept-alive connection may idle for 2 min: slow clients hold
- * nothing for long. 128 KiB of headers are users with more than a thousand groups; how many there are is not limited
- * apart, since Node would drop the rest without a word.
+ * 128 KiB of headers are users with more than a thousand groups; how many lines there are is not limited apart, since Node
+ * would drop the rest without a word.
  */
 const MAX_HEADER_BYTES = 128 * 1024
-const HEADERS_MS = 10_000
-const IDLE_MS = 120_000
-const HTTP_LIMITS: ServerOptions = {
-  maxHeaderSize: MAX_HEADER_BYTES,
-  headersTimeout: HEADERS_MS,
-  requestTimeout: 60_000,
-  keepAliveTimeout: IDLE_MS,
-  connectionsCheckingInterval: 5_000,
-}
 const MAX_HEADERS_COUNT = 0 // no limit of its own
+
+function http1Limits({ headersMs, requestMs, idleMs, checkMs }: Patience): ServerOptions {
+  return {
+    maxHeaderSize: MAX_HEADER_BYTES,
+    headersTimeout: headersMs,
+    requestTimeout: requestMs,
+    keepAliveTimeout: idleMs,
+    connectionsCheckingInterval: checkMs,
+  }
+}
 
 /** As a kube-apiserver: more are opened only by who is up to no good. */
 const HTTP2_STREAMS = 100
@@ -85,7 +102,7 @@ const LISTEN_FAULTS: Readonly<Record<string, string>> = {
 
 /** Rejects with `ListenError` where the address cannot be bound. */
 export async function listen(listener: RequestListener, options: ListenOptions, clock: Clock): Promise<RunningServer> {
-  const server = createServer(listener, options.tls)
+  const server = createServer(listener, options)
   const connections = trackConnections(server)
   server.on('clientError', refuseMalformed)
   const host = options.host.includes(':') ? `[${options.host}]` : options.host
@@ -119,17 +136,18 @@ interface AnyServer extends Server {
   setSecureContext?(options: SecureContextOptions): void
 }
 
-function createServer(listener: RequestListener, tls: TlsOptions | undefined): AnyServer {
+function createServer(listener: RequestListener, { tls, patience = PATIENCE }: ListenOptions): AnyServer {
+  const limits = http1Limits(patience)
   if (tls === undefined) {
-    return Object.assign(createHttpServer(HTTP_LIMITS, listener), { maxHeadersCount: MAX_HEADERS_COUNT })
+    return Object.assign(createHttpServer(limits, listener), { maxHeadersCount: MAX_HEADERS_COUNT })
   }
-  const secure = handshake(tls.certificates)
+  const secure = handshake(tls.certificates, patience)
   if (!tls.http2) {
-    const server = createHttpsServer({ ...HTTP_LIMITS, ...secure, ALPNProtocols: ['http/1.1'] }, listener)
+    const server = createHttpsServer({ ...limits, ...secure, ALPNProtocols: ['http/1.1'] }, listener)
     return Object.assign(server, { maxHeadersCount: MAX_HEADERS_COUNT })
   }
   const options: SecureServerOptions<never, never, never, never> & ServerOptions<never, never> = {
-    ...(HTTP_LIMITS as ServerOptions<never, never>),
+    ...(limits as ServerOptions<never, never>),
     ...secure,
     allowHTTP1: true,
     // Each header line is a pair, and a user may have hundreds of groups.
@@ -145,19 +163,19 @@ function createServer(listener: RequestListener, tls: TlsOptions | undefined): A
   }
   const server = createSecureServer(options, listener as unknown as () => void)
   server.on('session', (session: ServerHttp2Session) => {
-    watchOver(session, tls)
+    watchOver(session, tls, patience)
   })
   return Object.assign(server, { maxHeadersCount: MAX_HEADERS_COUNT }) as unknown as AnyServer
 }
 
 /** Which certificate is shown, and that one is asked for, whatever the version of HTTP. */
-function handshake(certificates: ServerCertificates) {
+function handshake(certificates: ServerCertificates, { headersMs }: Patience) {
   return {
     ...certificates.fallback(),
     SNICallback: (name: string, done: (error: Error | null, context?: SecureContext) => void) => {
       done(null, certificates.contextFor(name))
     },
-    handshakeTimeout: HEADERS_MS,
+    handshakeTimeout: headersMs,
     requestCert: true,
     // Certificates are judged for each CA pool apart (authn/certificate-chain.ts); TLS only proves that the key is held.
     rejectUnauthorized: false,
@@ -181,9 +199,9 @@ export function commonTls(minVersion: SecureVersion, ciphers: string, curves: st
 }
 
 /** Lets idle connections go, and now and then one that is not, when its requests are through. */
-function watchOver(session: ServerHttp2Session, { goawayChance, random }: TlsOptions): void {
+function watchOver(session: ServerHttp2Session, { goawayChance, random }: TlsOptions, { idleMs }: Patience): void {
   let open = 0
-  session.setTimeout(IDLE_MS, () => {
+  session.setTimeout(idleMs, () => {
     if (open === 0) session.close()
   })
   session.on('error', () => undefined) // of the connection; its streams hear of it

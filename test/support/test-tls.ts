@@ -5,9 +5,17 @@ import { ServerCertificates } from '../../src/apiserver/tls/certificates.ts'
 import { createAuthority } from './certificates.ts'
 
 export async function testTls(overrides: Partial<TlsOptions> = {}): Promise<TlsOptions> {
-  const pair = await (await createAuthority('servers')).issue({ commonName: 'server', ips: ['127.0.0.1'] })
+  return (await trustedTls(overrides)).tls
+}
+
+/** The same with the CA that clients need to trust it. */
+export async function trustedTls(
+  overrides: Partial<TlsOptions> = {},
+): Promise<{ readonly tls: TlsOptions; readonly caPem: string }> {
+  const authority = await createAuthority('servers')
+  const pair = await authority.issue({ commonName: 'server', ips: ['127.0.0.1'] })
   const common = commonTls('TLSv1.2', cipherChoice([]).ciphers, undefined)
-  return {
+  const tls = {
     certificates: new ServerCertificates(common, { certificate: pair.certPem, key: pair.keyPem }),
     http2: true,
     http2MaxStreams: 0,
@@ -15,4 +23,5 @@ export async function testTls(overrides: Partial<TlsOptions> = {}): Promise<TlsO
     random: () => 1,
     ...overrides,
   }
+  return { tls, caPem: authority.certPem }
 }

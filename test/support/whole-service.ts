@@ -8,6 +8,7 @@ import path from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Authenticator } from '../../src/apiserver/authn/authenticator.ts'
 import { allowAll } from '../../src/apiserver/authz/authorizer.ts'
+import type { Patience, TlsOptions } from '../../src/apiserver/server.ts'
 import { serveHttp } from '../../src/app/http-server.ts'
 import { Lifecycle } from '../../src/app/lifecycle.ts'
 import { createService, type Runtime, type Service, type ServiceOptions } from '../../src/app/service.ts'
@@ -36,13 +37,24 @@ export interface WholeService extends TestClient {
 export interface WholeServiceOptions extends Pick<ServiceOptions, 'maxRegistryBytes' | 'rights'> {
   /** Default: one user, `tester`. */
   readonly authenticate?: Authenticator
+  /** Default: HTTP. */
+  readonly tls?: TlsOptions
+  /** CA of `tls`, for the client. */
+  readonly caPem?: string
+  readonly patience?: Patience
 }
 
 const SEARCH = '/apis/search.karmada.io/v1alpha1'
 
 const TESTER = { name: 'tester', uid: '', groups: ['system:authenticated'], extra: {} }
 
-export async function startWholeService(options: WholeServiceOptions = {}): Promise<WholeService> {
+export async function startWholeService({
+  tls,
+  caPem,
+  patience,
+  authenticate = () => TESTER,
+  ...options
+}: WholeServiceOptions = {}): Promise<WholeService> {
   const log: LogRecord[] = []
   const faults: unknown[] = []
   const logger = createLogger('warn', { write: (line) => void log.push(JSON.parse(line) as LogRecord) })
@@ -72,8 +84,13 @@ export async function startWholeService(options: WholeServiceOptions = {}): Prom
   const server = await serveHttp(
     service,
     {
-      listen: { host: '127.0.0.1', port: 0 },
-      authenticate: options.authenticate ?? (() => TESTER),
+      listen: {
+        host: '127.0.0.1',
+        port: 0,
+        ...(tls === undefined ? {} : { tls }),
+        ...(patience === undefined ? {} : { patience }),
+      },
+      authenticate,
       authorize: allowAll,
       alwaysAllowPaths: [],
       inFlight: { readOnly: 400, mutating: 200 },
@@ -83,7 +100,7 @@ export async function startWholeService(options: WholeServiceOptions = {}): Prom
     runtime,
     lifecycle,
   )
-  const client = createTestClient({ url: server.url })
+  const client = createTestClient({ url: server.url, ...(caPem === undefined ? {} : { caPem }) })
   return {
     ...client,
     url: server.url,
