@@ -187,6 +187,8 @@ describe('fleetsearch demo', () => {
     assert.match(resources, /^deployments\s+deploy\s+apps\/v1\s+true\s+Deployment$/m)
     assert.match(resources, /^customresourcedefinitions\s+crd,crds\s+apiextensions\.k8s\.io\/v1\s+false/m)
     assert.match(await kubectlOk('api-versions'), /^apps\/v1$/m)
+    assert.match(await kubectlOk('auth', 'can-i', 'list', 'pods'), /^yes$/m)
+    assert.match((await kubectl('auth', 'can-i', 'delete', 'pods')).stdout, /^no - this server is read-only$/m)
     assert.match(await kubectlOk('version'), /^Server Version: v1\.\d+\.\d+/m)
     assert.match(await kubectlOk('get', '--raw', '/healthz'), /^ok/)
     assert.match(await kubectlOk('explain', 'pod'), /^KIND:\s+Pod$/m)
