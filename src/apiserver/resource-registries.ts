@@ -1,6 +1,7 @@
 /**
  * `resourceregistries[/NAME[/status]]`, as a kube-apiserver serves a resource of its own: create, get, list, watch, update,
- * patch (merge and strategic merge), delete, deletecollection; JSON, YAML, Tables and metadata alone.
+ * patch (JSON, merge and strategic merge patches, server-side apply), delete, deletecollection; JSON, YAML, Tables and
+ * metadata alone.
  */
 import type { OutgoingHttpHeaders, ServerResponse } from 'node:http'
 import { SEARCH_GROUP, SEARCH_GROUP_VERSION, type ResourceRegistry } from '../api/resource-registry.ts'
@@ -18,7 +19,8 @@ import { registryColumns, type RegistryStatsSource } from './registries/columns.
 import { itemBytes, render } from './registries/render.ts'
 import { matcherOf, pageOf } from './registries/select.ts'
 import { watchRegistries } from './registries/watch.ts'
-import { patchBy, readDeletion, readRegistry, replaceBy, type Warnings } from './registries/write.ts'
+import { readDeletion } from './registries/deletion.ts'
+import { isApply, patchBy, readConfiguration, readRegistry, replaceBy, type Warnings } from './registries/write.ts'
 import { parseWriteQuery } from './registries/write-options.ts'
 
 export type { RegistryStats, RegistryStatsSource } from './registries/columns.ts'
@@ -147,7 +149,7 @@ class RegistryExchange implements Exchange {
   }
 
   async #create(): Promise<void> {
-    const query = parseWriteQuery(this.request.query, 'CreateOptions')
+    const query = parseWriteQuery(this.request, 'CreateOptions')
     const warnings: Warnings = []
     const input = await readRegistry(this.request, query, warnings)
     if (input.metadata.resourceVersion !== '') {
@@ -157,8 +159,9 @@ class RegistryExchange implements Exchange {
   }
 
   async #update(name: string, status: boolean, method: 'PUT' | 'PATCH'): Promise<void> {
+    if (method === 'PATCH' && isApply(this.request)) return this.#apply(name, status)
     const { registries } = this.#options
-    const query = parseWriteQuery(this.request.query, method === 'PUT' ? 'UpdateOptions' : 'PatchOptions')
+    const query = parseWriteQuery(this.request, method === 'PUT' ? 'UpdateOptions' : 'PatchOptions')
     const warnings: Warnings = []
     const change =
       method === 'PUT'
@@ -170,9 +173,19 @@ class RegistryExchange implements Exchange {
     await this.#send(updated, warnings)
   }
 
+  async #apply(name: string, status: boolean): Promise<void> {
+    const { registries } = this.#options
+    const query = parseWriteQuery(this.request, 'PatchOptions', true)
+    const warnings: Warnings = []
+    const config = await readConfiguration(this.request, query, warnings, name)
+    if (status) return this.#send(await registries.applyStatus(name, config, query), warnings)
+    const { registry, created } = await registries.apply(name, config, query)
+    await this.#send(registry, warnings, created ? 201 : 200)
+  }
+
   async #delete(name: string): Promise<void> {
-    const { dryRun, preconditions } = await readDeletion(this.request)
-    const { registry, gone } = await this.#options.registries.delete(name, preconditions, { dryRun })
+    const { options, preconditions } = await readDeletion(this.request)
+    const { registry, gone } = await this.#options.registries.delete(name, preconditions, options)
     if (!gone) return this.#send(registry)
     const { uid } = registry.metadata
     const details = { name, group: SEARCH_GROUP, kind: RESOURCE.resource, uid }
@@ -182,13 +195,13 @@ class RegistryExchange implements Exchange {
   /** Answers with what was there. One that another caller deletes first is as good as deleted. */
   async #deleteCollection(): Promise<void> {
     const { registries } = this.#options
-    const { dryRun, preconditions } = await readDeletion(this.request)
+    const { options, preconditions } = await readDeletion(this.request)
     const matches = matcherOf(parseListOptions(this.request.query, 'list'))
     const { items, version } = await registries.list()
     const selected = items.filter(matches)
     for (const { metadata } of selected) {
       try {
-        await registries.delete(metadata.name, preconditions, { dryRun })
+        await registries.delete(metadata.name, preconditions, options)
       } catch (error) {
         if (!isStatusError(error, 'notFound')) throw error
       }

@@ -2,21 +2,31 @@
  * ResourceRegistries as an API: validated, defaulted, versioned writes over any `RegistryStore`, and its reads.
  * Every write throws `StatusError`: invalid with all faults, alreadyExists, notFound, conflict.
  */
+import { isDeepStrictEqual } from 'node:util'
 import type { ResourceRegistry } from '../api/resource-registry.ts'
 import type { ResourceVersion } from '../kube/names.ts'
 import { isStatusError } from '../kube/status-error.ts'
 import type { Clock, Random } from '../util/clock.ts'
-import { registryConflict, registryExists, registryInvalid, registryNotFound } from './errors.ts'
-import { causesOf, invalidValue, type FieldFault } from './field-fault.ts'
+import { registryExists, registryInvalid, registryNotFound } from './errors.ts'
+import { causesOf, type FieldFault } from './field-fault.ts'
+import {
+  applyConfiguration,
+  isSameButTimes,
+  managedFieldsAfterUpdate,
+  type Writer,
+} from './field-ownership/registry-ownership.ts'
 import { generateName } from './generate-name.ts'
+import { requireNothingStored, requirePreconditions, type Preconditions } from './preconditions.ts'
 import type { RegistryEvent, RegistryList, RegistryReader, RegistryStore } from './registry-store.ts'
 import {
+  finalizersFor,
   isReleased,
   markDeleted,
   prepareForCreate,
   prepareForStatusUpdate,
   prepareForUpdate,
   timestamp,
+  type Propagation,
 } from './strategy.ts'
 import { registryFaults, registryUpdateFaults } from './validation.ts'
 
@@ -28,15 +38,29 @@ export interface ResourceRegistriesOptions {
   readonly newUid: () => string
 }
 
+export type { Preconditions } from './preconditions.ts'
+
 export interface WriteOptions {
   /** Everything is checked and answered, nothing stored. */
   readonly dryRun?: boolean
+  /** Who the fields that change belong to; default `fleetsearch`. */
+  readonly fieldManager?: string
 }
 
-/** Each holds where it is given; else 409. */
-export interface Preconditions {
-  readonly uid?: string
-  readonly resourceVersion?: string
+export interface ApplyOptions extends WriteOptions {
+  readonly fieldManager: string
+  /** Fields of others are taken over instead of refused. */
+  readonly force?: boolean
+}
+
+export interface DeleteOptions extends WriteOptions {
+  /** What becomes of the objects that it owns; default: the garbage collector removes them afterwards. */
+  readonly propagation?: Propagation
+}
+
+export interface AppliedRegistry {
+  readonly registry: ResourceRegistry
+  readonly created: boolean
 }
 
 /** The object that is to be, made of the one there is; may throw. Called again where another writer came first. */
@@ -48,6 +72,7 @@ export interface Deletion {
   readonly gone: boolean
 }
 
+const DEFAULT_MANAGER = 'fleetsearch'
 // Other writers that may come first before a write without a version gives up; as many as client-go's retries allow.
 const MAX_ATTEMPTS = 5
 // Of 27^5 suffixes a generated name hits a taken one eight times in a row only in a full store (apiserver: also 8).
@@ -98,7 +123,16 @@ export class ResourceRegistries implements RegistryReader {
     }
   }
 
-  async #create(input: ResourceRegistry, name: string, { dryRun = false }: WriteOptions): Promise<ResourceRegistry> {
+  async #create(input: ResourceRegistry, name: string, options: WriteOptions): Promise<ResourceRegistry> {
+    const managedFields = managedFieldsAfterUpdate(undefined, input, this.#writer(options, ''))
+    return this.#createOwned(withManagedFields(input, managedFields), name, options)
+  }
+
+  async #createOwned(
+    input: ResourceRegistry,
+    name: string,
+    { dryRun = false }: WriteOptions,
+  ): Promise<ResourceRegistry> {
     const registry = prepareForCreate(input, name, this.#newUid(), timestamp(this.#clock.nowMs()))
     refuse(name, registryFaults(registry))
     if (!dryRun) return this.#store.create(registry)
@@ -108,27 +142,53 @@ export class ResourceRegistries implements RegistryReader {
 
   /** The main resource; its status stays. An object that waits for its end goes with its last finalizer. */
   update(name: string, change: Change, options: WriteOptions = {}): Promise<ResourceRegistry> {
-    return this.#write(name, change, options, (input, stored) => {
-      const next = prepareForUpdate(input, stored)
-      refuse(name, registryUpdateFaults(next, stored))
-      return next
-    })
+    return this.#write(name, this.#owning(change, options, ''), options, prepareValidUpdate)
   }
 
   /** The status subresource; only the status that `change` returns counts. */
   updateStatus(name: string, change: Change, options: WriteOptions = {}): Promise<ResourceRegistry> {
+    return this.#write(name, this.#owning(change, options, 'status'), options, prepareForStatusUpdate)
+  }
+
+  /**
+   * Server-side apply of a configuration (`decodeConfiguration`); creates what is not there. Throws `conflict` where it
+   * would change fields of others.
+   */
+  async apply(name: string, config: object, options: ApplyOptions): Promise<AppliedRegistry> {
+    const writer = this.#writer(options, '')
+    const change: Change = (stored) => applyConfiguration(stored, config, writer, options.force ?? false)
+    for (let attempt = 1; ; attempt++) {
+      try {
+        if ((await this.#store.get(name)) !== undefined) {
+          return { registry: await this.#write(name, change, options, prepareValidUpdate), created: false }
+        }
+        const input = applyConfiguration(undefined, config, writer, options.force ?? false)
+        requireNothingStored(name, input.metadata)
+        return { registry: await this.#createOwned(input, name, options), created: true }
+      } catch (error) {
+        const overtaken = isStatusError(error, 'alreadyExists') || isStatusError(error, 'notFound')
+        if (!overtaken || attempt >= MAX_ATTEMPTS) throw error
+      }
+    }
+  }
+
+  /** Of the status alone; what is not there is not found. */
+  applyStatus(name: string, config: object, options: ApplyOptions): Promise<ResourceRegistry> {
+    const writer = this.#writer(options, 'status')
+    const change: Change = (stored) => applyConfiguration(stored, config, writer, options.force ?? false)
     return this.#write(name, change, options, prepareForStatusUpdate)
   }
 
-  delete(name: string, preconditions: Preconditions = {}, options: WriteOptions = {}): Promise<Deletion> {
-    const { dryRun = false } = options
+  delete(name: string, preconditions: Preconditions = {}, options: DeleteOptions = {}): Promise<Deletion> {
+    const { dryRun = false, propagation } = options
     return this.#onLatest(name, async (stored, version) => {
       requirePreconditions(stored, preconditions)
-      if ((stored.metadata.finalizers ?? []).length === 0) {
+      const finalizers = finalizersFor(stored.metadata.finalizers ?? [], propagation)
+      if (finalizers.length === 0) {
         return { registry: dryRun ? stored : await this.#store.delete(name, version), gone: true }
       }
-      if (stored.metadata.deletionTimestamp !== undefined) return { registry: stored, gone: false }
-      const marked = markDeleted(stored, timestamp(this.#clock.nowMs()))
+      const marked = markDeleted(stored, finalizers, timestamp(this.#clock.nowMs()))
+      if (isDeepStrictEqual(marked, stored)) return { registry: stored, gone: false }
       return { registry: dryRun ? marked : await this.#store.update(marked, version), gone: false }
     })
   }
@@ -142,10 +202,24 @@ export class ResourceRegistries implements RegistryReader {
     return this.#onLatest(name, async (stored, version) => {
       const input = change(stored)
       requirePreconditions(stored, input.metadata)
-      const next = prepare(input, stored)
-      if (dryRun || JSON.stringify(next) === JSON.stringify(stored)) return next
+      const next = withManagedFields(prepare(input, stored), input.metadata['managedFields'])
+      if (isSameButTimes(next, stored)) return stored
+      if (dryRun) return next
       return isReleased(next) ? this.#store.delete(name, version) : this.#store.update(next, version)
     })
+  }
+
+  #writer({ fieldManager = DEFAULT_MANAGER }: WriteOptions, subresource: Writer['subresource']): Writer {
+    return { manager: fieldManager, subresource, now: timestamp(this.#clock.nowMs()) }
+  }
+
+  /** The change with the owners of what it changes. */
+  #owning(change: Change, options: WriteOptions, subresource: Writer['subresource']): Change {
+    const writer = this.#writer(options, subresource)
+    return (stored) => {
+      const input = change(stored)
+      return withManagedFields(input, managedFieldsAfterUpdate(stored, input, writer))
+    }
   }
 
   /**
@@ -169,19 +243,17 @@ export class ResourceRegistries implements RegistryReader {
   }
 }
 
-function refuse(name: string, faults: readonly FieldFault[]): void {
-  if (faults.length > 0) throw registryInvalid(name, causesOf(faults))
+function prepareValidUpdate(input: ResourceRegistry, stored: ResourceRegistry): ResourceRegistry {
+  const next = prepareForUpdate(input, stored)
+  refuse(next.metadata.name, registryUpdateFaults(next, stored))
+  return next
 }
 
-/** An empty value asks for nothing. */
-function requirePreconditions({ metadata }: ResourceRegistry, { uid = '', resourceVersion = '' }: Preconditions): void {
-  if (uid !== '' && uid !== metadata.uid) {
-    throw registryConflict(
-      metadata.name,
-      `Precondition failed: UID in precondition: ${uid}, UID in object meta: ${metadata.uid}`,
-    )
-  }
-  if (resourceVersion === '' || resourceVersion === metadata.resourceVersion) return
-  if (/^[0-9]+$/.test(resourceVersion)) throw registryConflict(metadata.name)
-  refuse(metadata.name, [invalidValue('metadata.resourceVersion', resourceVersion, 'must be a version of this object')])
+function withManagedFields(registry: ResourceRegistry, managedFields: unknown): ResourceRegistry {
+  const { managedFields: _, ...metadata } = registry.metadata
+  return { ...registry, metadata: managedFields === undefined ? metadata : { ...metadata, managedFields } }
+}
+
+function refuse(name: string, faults: readonly FieldFault[]): void {
+  if (faults.length > 0) throw registryInvalid(name, causesOf(faults))
 }

@@ -1,11 +1,24 @@
-/** The fields of a ResourceRegistry and their types, as the original's Go types have them. */
-export type Shape =
-  'string' | 'integer' | 'boolean' | 'time' | 'any' | { readonly list: Shape } | { readonly map: Shape } | Fields
+/**
+ * The fields of a ResourceRegistry and their types, as the original's Go types have them, and who may own what of them
+ * (server-side apply).
+ */
+export type Shape = 'string' | 'integer' | 'boolean' | 'time' | 'any' | List | { readonly map: Shape } | Fields
+
+export interface List {
+  readonly list: Shape
+  /**
+   * Items may have different owners: a set, told apart by their values, or a map, told apart by this field. Absent: one
+   * owner has the whole list.
+   */
+  readonly by?: 'value' | 'uid'
+}
 
 export interface Fields {
   readonly fields: Readonly<Record<string, Shape>>
   /** There with their zero value where the body lacks them, as Go writes fields without omitempty. */
   readonly always?: readonly string[]
+  /** One owner has all of it. */
+  readonly atomic?: true
 }
 
 const STRINGS: Shape = { list: 'string' }
@@ -50,6 +63,7 @@ const METADATA: Fields = {
     labels: { map: 'string' },
     annotations: { map: 'string' },
     ownerReferences: {
+      by: 'uid',
       list: {
         fields: {
           apiVersion: 'string',
@@ -61,7 +75,7 @@ const METADATA: Fields = {
         },
       },
     },
-    finalizers: STRINGS,
+    finalizers: { list: 'string', by: 'value' },
     managedFields: { list: 'any' },
   },
 }
@@ -73,7 +87,10 @@ const SPEC: Fields = {
       fields: {
         clusterNames: STRINGS,
         exclude: STRINGS,
-        labelSelector: { fields: { matchLabels: { map: 'string' }, matchExpressions: REQUIREMENTS } },
+        labelSelector: {
+          fields: { matchLabels: { map: 'string' }, matchExpressions: REQUIREMENTS },
+          atomic: true,
+        },
         fieldSelector: { fields: { matchExpressions: REQUIREMENTS } },
       },
     },

@@ -14,7 +14,13 @@ export function prepareForCreate(input: ResourceRegistry, name: string, uid: str
     resourceVersion: '',
     generation: 1,
     creationTimestamp: now,
-    ...optional({ labels, annotations, ownerReferences: input.metadata['ownerReferences'], finalizers }),
+    ...optional({
+      labels,
+      annotations,
+      ownerReferences: input.metadata['ownerReferences'],
+      finalizers,
+      managedFields: input.metadata['managedFields'],
+    }),
   }
   return { ...input, metadata, status: {} }
 }
@@ -37,11 +43,34 @@ export function prepareForStatusUpdate(input: ResourceRegistry, stored: Resource
   return { ...stored, status: input.status ?? {} }
 }
 
-/** Waits for its finalizers: marked, not gone. */
-export function markDeleted(stored: ResourceRegistry, now: string): ResourceRegistry {
-  const generation = stored.metadata.generation === undefined ? {} : { generation: stored.metadata.generation + 1 }
-  const metadata = { ...stored.metadata, ...generation, deletionTimestamp: now, deletionGracePeriodSeconds: 0 }
-  return { ...stored, metadata }
+export type Propagation = 'Background' | 'Foreground' | 'Orphan'
+
+const FOREGROUND = 'foregroundDeletion'
+const ORPHAN = 'orphan'
+
+/**
+ * The finalizers that a deletion leaves: the garbage collector of the control plane removes those that it is asked for.
+ * Source: apiserver pkg/registry/generic/registry/store.go, `deletionFinalizersForGarbageCollection`.
+ */
+export function finalizersFor(finalizers: readonly string[], propagation: Propagation | undefined): readonly string[] {
+  if (propagation === undefined) return finalizers
+  const others = finalizers.filter((finalizer) => finalizer !== FOREGROUND && finalizer !== ORPHAN)
+  if (propagation === 'Background') return others
+  return [...others, propagation === 'Foreground' ? FOREGROUND : ORPHAN]
+}
+
+/** Waits for its finalizers: marked, not gone. One that is marked already keeps its time. */
+export function markDeleted(stored: ResourceRegistry, finalizers: readonly string[], now: string): ResourceRegistry {
+  const { generation, deletionTimestamp } = stored.metadata
+  const mark =
+    deletionTimestamp === undefined
+      ? {
+          ...(generation === undefined ? {} : { generation: generation + 1 }),
+          deletionTimestamp: now,
+          deletionGracePeriodSeconds: 0,
+        }
+      : {}
+  return { ...stored, metadata: { ...stored.metadata, ...mark, finalizers } }
 }
 
 /** Nothing holds it back any more, so that the update is its end. */
@@ -56,7 +85,7 @@ export function timestamp(epochMs: number): string {
 
 /**
  * The fields no client may change. Objects that an older karmada-search stored have no generation: they get one with
- * their first change of spec. `managedFields` stay as they were stored: field ownership is not tracked.
+ * their first change of spec. Who owns which field was settled before (field-ownership/).
  */
 function systemMetadata(stored: ObjectMeta, specChanged: boolean): ObjectMeta {
   const { labels: _l, annotations: _a, finalizers: _f, ownerReferences: _o, ...rest } = stored

@@ -51,6 +51,12 @@ const fields = async (attempt: Promise<unknown>): Promise<(string | undefined)[]
   return (error.details?.causes ?? []).map(({ field }) => field)
 }
 
+/** An entry of `managedFields` for an update. */
+function owner(manager: string, fieldsV1: object, time: string): object {
+  const apiVersion = 'search.karmada.io/v1alpha1'
+  return { manager, operation: 'Update', apiVersion, time, fieldsType: 'FieldsV1', fieldsV1 }
+}
+
 test('create sets what belongs to the server and drops the status', async () => {
   await withRegistries(async ({ registries }) => {
     const created = await registries.create({
@@ -59,7 +65,14 @@ test('create sets what belongs to the server and drops the status', async () => 
     })
     const { resourceVersion, ...metadata } = created.metadata
     assert.match(resourceVersion, /^\d+$/)
-    assert.deepEqual(metadata, { name: 'a', uid: 'uid-1', generation: 1, creationTimestamp: '2026-11-30T00:00:00Z' })
+    const now = '2026-11-30T00:00:00Z'
+    assert.deepEqual(metadata, {
+      name: 'a',
+      uid: 'uid-1',
+      generation: 1,
+      creationTimestamp: now,
+      managedFields: [owner('fleetsearch', { 'f:spec': { 'f:resourceSelectors': {} } }, now)],
+    })
     assert.deepEqual(created.status, {})
     assert.deepEqual(await registries.find('a'), created)
   })
@@ -113,7 +126,12 @@ test('C9: a status update does not alter spec or metadata', async () => {
       status: { conditions: [condition] },
     }))
     assert.deepEqual(updated.spec, POD_SPEC)
-    assert.deepEqual(updated.metadata, { ...created.metadata, resourceVersion: updated.metadata.resourceVersion })
+    const { managedFields, ...metadata } = updated.metadata
+    const { managedFields: before, ...rest } = created.metadata
+    assert.deepEqual(metadata, { ...rest, resourceVersion: updated.metadata.resourceVersion })
+    const fields = { 'f:status': { 'f:conditions': {} } }
+    const ofStatus = { ...owner('fleetsearch', fields, '2026-11-30T00:00:00Z'), subresource: 'status' }
+    assert.deepEqual(managedFields, [...(before as object[]), ofStatus])
     assert.deepEqual(updated.status, { conditions: [condition] })
   })
 })

@@ -1,7 +1,8 @@
 /** Bodies of writes: JSON or YAML, bounded. */
 import type { IncomingMessage } from 'node:http'
-import { parse } from 'yaml'
+import { LineCounter, parseDocument } from 'yaml'
 import { badRequest, StatusError } from '../../kube/status-error.ts'
+import { duplicateKeys } from './duplicate-keys.ts'
 
 const MAX_BYTES = 3 * 1024 * 1024 // as a kube-apiserver takes
 
@@ -12,18 +13,42 @@ export function mediaType(incoming: IncomingMessage): string {
   return (incoming.headers['content-type'] ?? '').split(';', 1).join('').trim().toLowerCase()
 }
 
-/** Undefined for an empty body. Throws requestEntityTooLarge, unsupportedMediaType, badRequest. */
-export async function readBody(incoming: IncomingMessage, types: readonly string[] = TYPES): Promise<unknown> {
+export interface Body {
+  /** Undefined for an empty body. */
+  readonly value: unknown
+  /** What a strict reader refuses: `duplicate field "spec.x"`. */
+  readonly faults: readonly string[]
+}
+
+/** Throws requestEntityTooLarge, unsupportedMediaType, badRequest. */
+export async function readBody(incoming: IncomingMessage, types: readonly string[] = TYPES): Promise<Body> {
   const bytes = await readBytes(incoming)
-  if (bytes.length === 0) return undefined
+  if (bytes.length === 0) return { value: undefined, faults: [] }
   const type = mediaType(incoming)
   if (type !== '' && !types.includes(type)) throw unsupportedType(type, types)
   const text = bytes.toString('utf8')
   try {
-    return type === 'application/yaml' ? (parse(text) as unknown) : (JSON.parse(text) as unknown)
+    return type.endsWith('yaml') ? readYaml(text) : readJson(text)
   } catch (error) {
     throw badRequest(`the body of the request cannot be read: ${(error as Error).message.split('\n', 1).join('')}`)
   }
+}
+
+function readJson(text: string): Body {
+  const value = JSON.parse(text) as unknown
+  return { value, faults: duplicateKeys(text).map((path) => `duplicate field ${JSON.stringify(path)}`) }
+}
+
+/** YAML of which JSON is a part; the first document of several. */
+function readYaml(text: string): Body {
+  const lines = new LineCounter()
+  const document = parseDocument(text, { lineCounter: lines, logLevel: 'silent' })
+  const faults: string[] = []
+  for (const error of document.errors) {
+    if (error.code !== 'DUPLICATE_KEY') throw error
+    faults.push(`line ${lines.linePos(error.pos[0]).line}: a key is already set in its map`)
+  }
+  return { value: document.toJS() as unknown, faults }
 }
 
 export function unsupportedType(type: string, types: readonly string[]): StatusError {
@@ -37,7 +62,8 @@ export function unsupportedType(type: string, types: readonly string[]): StatusE
 async function readBytes(incoming: IncomingMessage): Promise<Buffer> {
   const chunks: Buffer[] = []
   let bytes = 0
-  for await (const chunk of incoming as AsyncIterable<Buffer>) {
+  // Left before its end it stays open: the refusal has to reach who is still sending.
+  for await (const chunk of incoming.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
     bytes += chunk.length
     if (bytes > MAX_BYTES) throw tooLarge()
     chunks.push(chunk)
