@@ -1,18 +1,33 @@
 /** Opens the store's file. */
-import { rmSync } from 'node:fs'
+import { existsSync, rmSync, writeFileSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import { isBackendStoreError } from '../errors.ts'
 import { configure, createSchema, createVocabulary, SCHEMA_VERSION, schemaVersion } from './schema.ts'
 import { toStoreError } from './sqlite-errors.ts'
 
-/** For the one writer. A file of another version, or a damaged one, is made anew: the cache fills it again. */
-export function openForWriting(file: string): DatabaseSync {
+/**
+ * For the one writer. A file of another version, or a damaged one, is made anew: the cache fills it again. `use` is what
+ * the writer reads first, so that damage which shows only there counts too.
+ */
+export function openForWriting<Result>(file: string, use: (db: DatabaseSync) => Result): Result {
+  if (existsSync(file + DAMAGED)) removeFiles(file)
   try {
-    return open(file)
+    return open(file, use)
   } catch (error) {
     if (!isBackendStoreError(toStoreError(error), 'corrupt')) throw error
     removeFiles(file)
-    return open(file)
+    return open(file, use)
+  }
+}
+
+/** Beside a file in which damage was met that opening it may not meet: the next start makes it anew. */
+const DAMAGED = '-damaged'
+
+export function markDamaged(file: string): void {
+  try {
+    writeFileSync(file + DAMAGED, '')
+  } catch {
+    // Then the next start opens the file as it is, and meets the damage again.
   }
 }
 
@@ -24,19 +39,19 @@ export function openForReading(file: string): DatabaseSync {
   return db
 }
 
-/** The file and what SQLite keeps beside it. */
+/** The file and what is kept beside it; the mark last, so that a half-removed file keeps it. */
 export function removeFiles(file: string): void {
-  for (const suffix of ['', '-wal', '-shm']) rmSync(file + suffix, { force: true })
+  for (const suffix of ['', '-wal', '-shm', DAMAGED]) rmSync(file + suffix, { force: true })
 }
 
-function open(file: string): DatabaseSync {
+function open<Result>(file: string, use: (db: DatabaseSync) => Result): Result {
   const existing = new DatabaseSync(file)
   try {
     configure(existing)
     const version = schemaVersion(existing)
     if (version === 0 || version === SCHEMA_VERSION) {
       createSchema(existing)
-      return existing
+      return use(existing)
     }
   } catch (error) {
     existing.close()
@@ -44,5 +59,5 @@ function open(file: string): DatabaseSync {
   }
   existing.close()
   removeFiles(file)
-  return open(file)
+  return open(file, use)
 }

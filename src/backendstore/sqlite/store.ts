@@ -13,6 +13,8 @@ import type {
   StoredShard,
   WriteSummary,
 } from '../backend-store.ts'
+import { isBackendStoreError } from '../errors.ts'
+import { markDamaged } from './database.ts'
 import { packBatch } from './packed-batch.ts'
 import type { ReaderData } from './reader-worker.ts'
 import { WorkerClient } from './worker-rpc.ts'
@@ -26,10 +28,12 @@ export interface SqliteStoreOptions {
 export class SqliteStore implements BackendStore {
   readonly name = 'sqlite'
   readonly capabilities: StoreCapabilities = { atomicBatches: true, shared: false }
+  readonly #file: string
   readonly #writer: WorkerClient
   readonly #reader: WorkerClient
 
-  private constructor(writer: WorkerClient, reader: WorkerClient) {
+  private constructor(file: string, writer: WorkerClient, reader: WorkerClient) {
+    this.#file = file
     this.#writer = writer
     this.#reader = reader
   }
@@ -43,7 +47,7 @@ export class SqliteStore implements BackendStore {
       const reader = new WorkerClient('reader-worker', { file } satisfies ReaderData)
       clients.push(reader)
       await reader.call('ready', undefined)
-      return new SqliteStore(writer, reader)
+      return new SqliteStore(file, writer, reader)
     } catch (error) {
       await Promise.all(clients.map((client) => client.close()))
       throw error
@@ -52,13 +56,15 @@ export class SqliteStore implements BackendStore {
 
   write(batch: readonly Change[]): Promise<WriteSummary> {
     const packed = packBatch(batch)
-    return this.#writer.call('write', packed, [
-      packed.bodies.buffer as ArrayBuffer,
-      packed.numbers.buffer as ArrayBuffer,
-    ])
+    const transfer = [packed.bodies.buffer as ArrayBuffer, packed.numbers.buffer as ArrayBuffer]
+    return this.#noticing(this.#writer.call('write', packed, transfer))
   }
 
-  async compare(
+  compare(shard: ShardIdentity, manifest: AsyncIterable<readonly ManifestEntry[]>): Promise<readonly ObjectName[]> {
+    return this.#noticing(this.#compare(shard, manifest))
+  }
+
+  async #compare(
     shard: ShardIdentity,
     manifest: AsyncIterable<readonly ManifestEntry[]>,
   ): Promise<readonly ObjectName[]> {
@@ -77,15 +83,15 @@ export class SqliteStore implements BackendStore {
   }
 
   dropShard({ cluster, group, resource }: Pick<ShardIdentity, 'cluster' | 'group' | 'resource'>): Promise<void> {
-    return this.#writer.call('dropShard', { cluster, group, resource })
+    return this.#noticing(this.#writer.call('dropShard', { cluster, group, resource }))
   }
 
   shards(): Promise<readonly StoredShard[]> {
-    return this.#writer.call('shards', undefined)
+    return this.#noticing(this.#writer.call('shards', undefined))
   }
 
   search(request: SearchRequest): Promise<SearchResult> {
-    return this.#reader.call('search', request)
+    return this.#noticing(this.#reader.call('search', request))
   }
 
   size(): Promise<number> {
@@ -100,5 +106,15 @@ export class SqliteStore implements BackendStore {
   async close(): Promise<void> {
     await this.#reader.close()
     await this.#writer.close() // the last connection moves the journal into the file, which a reader cannot
+  }
+
+  /** Most damage is met long after the file was opened: then the next start makes it anew. */
+  async #noticing<Result>(call: Promise<Result>): Promise<Result> {
+    try {
+      return await call
+    } catch (error) {
+      if (isBackendStoreError(error, 'corrupt')) markDamaged(this.#file)
+      throw error
+    }
   }
 }

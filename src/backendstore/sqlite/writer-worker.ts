@@ -13,7 +13,7 @@ export interface WriterData {
 }
 
 if (parentPort !== null) {
-  serveOpened(parentPort, () => methodsOf(openForWriting((workerData as WriterData).file)))
+  serveOpened(parentPort, () => openForWriting((workerData as WriterData).file, methodsOf))
 }
 
 function methodsOf(db: DatabaseSync): Methods {

@@ -51,6 +51,29 @@ describe('SQLite', () => {
     assert.equal((await ask(third, '')).total, 0)
   })
 
+  test('damage that shows only when a page is read: the next start, or the one after it was met, makes the file anew', async (t) => {
+    const { store, folder, file } = await newStore()
+    t.after(() => rmSync(folder, { recursive: true }))
+    const objects = (version: string) =>
+      Array.from({ length: 500 }, (_, i) => upsert(`p${i}`, { version, annotations: { note: `some words ${i}` } }))
+    await store.write(objects('1'))
+    await store.close()
+    const whole = readFileSync(file)
+    const PAGE = 8_192
+    const pages = whole.length / PAGE
+    for (const page of [1, 2, Math.floor(pages / 2), pages - 1]) {
+      writeFileSync(file, Buffer.from(whole).fill(0, page * PAGE, (page + 1) * PAGE))
+      const damaged = await SqliteStore.open({ file })
+      await ask(damaged, 'words').catch(() => undefined)
+      await damaged.write(objects('2')).catch(() => undefined)
+      await damaged.close()
+      const next = await SqliteStore.open({ file })
+      await next.write(objects('3'))
+      assert.equal((await ask(next, 'words')).total, 500, `page ${page}`)
+      await next.close()
+    }
+  })
+
   test('says why a file cannot be opened', async (t) => {
     const { store, folder } = await newStore()
     await store.close()
