@@ -118,6 +118,21 @@ test('G1: 410 again after each relist is answered more and more slowly', async (
   assert.deepEqual(h.store.events, ['ADDED default/a'])
 })
 
+test('after a watch that lived ten seconds, the next failure waits the shortest time again', async () => {
+  await using h = await startHarness({ member: { objects: [pod('a')] } })
+  const expire = (times: number) =>
+    h.member.misbehave({ on: { watch: true }, times, fault: { type: 'status', code: 410 } })
+  expire(3)
+  h.run()
+  await h.elapseUntil(() => h.store.phase === 'watching')
+  await h.elapse(12_000)
+  expire(1)
+  h.member.endWatches('pods')
+  await h.elapseUntil(() => h.errors.length === 4)
+  const waits = h.errors.map(({ waitMs }) => waitMs)
+  assert.ok((waits[2] ?? 0) >= 3_200 && (waits[3] ?? Infinity) < 1_600, waits.join(' '))
+})
+
 test('G2: a watch that falls silent is noticed within the bound, and no change is lost', async () => {
   await using h = await startHarness({ member: { objects: [pod('a')] }, source: { silenceMs: 90_000 } })
   h.run()

@@ -6,7 +6,7 @@ import { manifestOf, identityOf } from '../../src/backendstore/manifest.ts'
 import type { SqliteStore } from '../../src/backendstore/sqlite/store.ts'
 import type { SearchStore } from '../../src/query/search-request.ts'
 import { Loopback } from '../http/loopback.ts'
-import { pod, podFleet, PODS, type TestFleet } from '../proxy/fleet-fixture.ts'
+import { pod, podFleet, PODS, TestFleet } from '../proxy/fleet-fixture.ts'
 import { newStore } from '../backendstore/sqlite/stores.ts'
 
 type Json = any // eslint-disable-line @typescript-eslint/no-explicit-any
@@ -184,6 +184,17 @@ test('fields instead of objects: one value, several, none; numbers stay numbers'
       group: null,
     })
     assert.equal('object' in json.items[0], false)
+  })
+})
+
+test('an object that has taken the name of what was found is not shown for it', async () => {
+  const fleet = new TestFleet().register(PODS, 'Pod', true)
+  const shard = fleet.shard('member1', PODS).list([pod('shop', 'web', { metadata: { name: 'web', uid: 'old' } })], 7)
+  await withQuery(fleet, async ({ query }) => {
+    assert.deepEqual(named(await query({ q: 'web' })), ['member1/web'])
+    shard.put(pod('shop', 'web', { metadata: { name: 'web', uid: 'new' } }), 8)
+    const json = await query({ q: 'web' })
+    assert.deepEqual([json.total, json.items, json.gone], [1, [], 1])
   })
 })
 
