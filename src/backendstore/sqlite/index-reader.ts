@@ -32,11 +32,14 @@ export class IndexReader {
   search(request: SearchRequest): SearchResult {
     this.#db.exec('BEGIN')
     try {
-      return this.#search(request)
-    } finally {
-      this.#vocabulary.reset()
+      const result = this.#search(request)
       this.#db.exec('DELETE FROM temp.hit; DELETE FROM temp.ranked')
       this.#db.exec('COMMIT')
+      return result
+    } finally {
+      this.#vocabulary.reset()
+      // Whatever failed, be it the COMMIT: left open, it would fail every search to come.
+      if (this.#db.isTransaction) this.#db.exec('ROLLBACK')
     }
   }
 

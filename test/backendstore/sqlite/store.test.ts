@@ -74,6 +74,33 @@ describe('SQLite', () => {
     }
   })
 
+  test('a search that meets damage takes no other search with it', async (t) => {
+    const { store, folder, file } = await newStore()
+    t.after(() => rmSync(folder, { recursive: true }))
+    await store.write(
+      Array.from({ length: 3_000 }, (_, i) => upsert(`p${i}`, { annotations: { note: `some words ${i}` } })),
+    )
+    await store.close()
+    const db = new DatabaseSync(file)
+    const leaves = db.prepare("SELECT pageno FROM dbstat WHERE name = 'idx_data' ORDER BY pageno DESC").all()
+    db.close()
+    const whole = readFileSync(file)
+    const PAGE = 8_192
+    const codeOf = (error: unknown): unknown => (error as { code?: unknown }).code
+    let met = 0
+    for (const { pageno } of leaves as { pageno: number }[]) {
+      writeFileSync(file, Buffer.from(whole).fill(0, (pageno - 1) * PAGE, pageno * PAGE))
+      rmSync(`${file}-damaged`, { force: true })
+      const damaged = await SqliteStore.open({ file })
+      const codes = []
+      for (let i = 0; i < 3; i++) codes.push(await ask(damaged, 'words').then(() => undefined, codeOf))
+      await damaged.close()
+      assert.ok(!codes.includes('failed'), `page ${pageno}: ${codes.join()}`)
+      if (codes[0] === 'corrupt' && ++met === 3) return
+    }
+    assert.ok(met > 0, 'no search met the damage')
+  })
+
   test('says why a file cannot be opened', async (t) => {
     const { store, folder } = await newStore()
     await store.close()
