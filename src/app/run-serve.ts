@@ -26,6 +26,7 @@ import { learnFromHost } from './host-discovery.ts'
 import { serveHttp } from './http-server.ts'
 import type { Lifecycle } from './lifecycle.ts'
 import type { ServeConfig } from './options/config.ts'
+import { serveRights } from './rights.ts'
 import { createService, type Runtime, type Service } from './service.ts'
 import { tlsOptions } from './tls.ts'
 import { WatchedFiles } from './watched-files.ts'
@@ -37,7 +38,6 @@ export async function runServe(
   onFault: (error: unknown) => void,
 ): Promise<void> {
   const { log, clock, random } = runtime
-  log.warn('whoever may get search sees every cached object of every cluster, as with karmada-search')
   const connect = clientMaker(config, runtime, lifecycle)
   const host = await connect('control plane client', config.kubeconfig, {
     qps: config.kubeApiQps,
@@ -50,8 +50,12 @@ export async function runServe(
     runtime,
     lifecycle,
     folder: folder.path,
+    etcd: config.etcd,
     search: config.search,
     proxy: config.proxy,
+    rights: await serveRights(config, runtime, lifecycle, () =>
+      connect('rights client', config.authorizationKubeconfig, REVIEW_LIMITS),
+    ),
     lastPlugin: (parts) => createKarmadaPlugin({ ...parts, host, clock, random }),
     onFault,
   })

@@ -48,5 +48,7 @@ export interface RegistryStore extends RegistryReader {
   update(registry: ResourceRegistry, expected: ResourceVersion): Promise<ResourceRegistry>
   /** Returns the object as it was, with the version of its deletion. */
   delete(name: string, expected: ResourceVersion): Promise<ResourceRegistry>
+  /** Upkeep of the medium until the signal aborts. Absent: it needs none. */
+  run?(signal: AbortSignal): Promise<void>
   close(): Promise<void>
 }

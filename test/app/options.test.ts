@@ -74,9 +74,10 @@ describe('flags of karmada-search', () => {
     'tls-cipher-suites',
     'tls-curve-preferences',
     'tls-sni-cert-key',
+    'etcd-servers-overrides',
     'goaway-chance',
     'audit-log-path',
-    ...KARMADA_FLAGS.map(({ name }) => name).filter((name) => /-file$|kubeconfig$/.test(name)),
+    ...KARMADA_FLAGS.map(({ name }) => name).filter((name) => /-file$|^etcd-(ca|cert|key)file$|kubeconfig$/.test(name)),
   ])
   for (const flag of KARMADA_FLAGS.filter(({ name }) => !special.has(name))) {
     it(`takes --${flag.name}, and warns where it has no effect`, () => {
@@ -85,7 +86,7 @@ describe('flags of karmada-search', () => {
       const honoured = KARMADA_SEARCH_FLAGS.find(({ name }) => name === flag.name)?.honoured !== undefined
       const { warnings } = serve(argument)
       const warned = warnings.some((warning) => warning.startsWith(`--${flag.name} `))
-      assert.equal(warned, !honoured || flag.name === 'etcd-servers')
+      assert.equal(warned, !honoured)
     })
   }
 
@@ -123,6 +124,59 @@ describe('flags of karmada-search', () => {
     assert.equal(config.clusterApiBurst, 60)
     assert.equal(config.requestTimeoutMs, 60_000)
     assert.deepEqual(config.alwaysAllowPaths, ['/healthz', '/readyz', '/livez'])
+  })
+})
+
+describe('flags of etcd', () => {
+  const file = import.meta.filename // any that can be read
+
+  it('say where registries are kept', () => {
+    assert.equal(serve().etcd, undefined)
+    assert.deepEqual(serve('--etcd-servers=http://127.0.0.1:2379').etcd, {
+      servers: ['http://127.0.0.1:2379'],
+      prefix: '/registry',
+      compactionIntervalMs: 300_000,
+      files: {},
+    })
+    const all = serve(
+      '--etcd-servers=https://a:2379,https://b:2379/',
+      '--etcd-servers=c:2379',
+      '--etcd-prefix=/karmada',
+      `--etcd-cafile=${file}`,
+      `--etcd-certfile=${file}`,
+      `--etcd-keyfile=${file}`,
+      '--etcd-compaction-interval=0',
+    )
+    assert.deepEqual(all.etcd, {
+      servers: ['https://a:2379', 'https://b:2379', 'https://c:2379'],
+      prefix: '/karmada',
+      compactionIntervalMs: 0,
+      files: { caFile: file, certFile: file, keyFile: file },
+    })
+    assert.deepEqual(all.warnings, [])
+  })
+
+  it('may name other servers for registries alone', () => {
+    const overrides = 'apps/deployments#http://x:1,search.karmada.io/resourceregistries#http://y:1;http://z:1'
+    const { etcd } = serve('--etcd-servers=http://a:1', `--etcd-servers-overrides=${overrides}`)
+    assert.deepEqual(etcd?.servers, ['http://y:1', 'http://z:1'])
+  })
+
+  it('are refused where they name no server, and show no password', () => {
+    assert.deepEqual(
+      faults([
+        '--etcd-servers=ftp://a:1,http://root:secret@b:1,http://c:1/path,',
+        '--etcd-servers-overrides=nothing',
+        `--etcd-certfile=${file}`,
+      ]),
+      [
+        '--etcd-certfile and --etcd-keyfile go together',
+        '--etcd-servers-overrides: expected GROUP/RESOURCE#SERVER;SERVER, not nothing',
+        '--etcd-servers: expected http://HOST:PORT or https://HOST:PORT, not ftp://a:1',
+        '--etcd-servers: expected http://HOST:PORT or https://HOST:PORT, not http://…@b:1',
+        '--etcd-servers: expected http://HOST:PORT or https://HOST:PORT, not http://c:1/path',
+      ],
+    )
   })
 })
 

@@ -214,6 +214,30 @@ describe('registries in one etcd', () => {
     }
   })
 
+  it('compacts old revisions in turns with everybody else who does', async () => {
+    const stores = [1, 2].map(() => open(etcd.urls, { prefix: '/compacted', compactionIntervalMs: 300 }))
+    const [store] = stores
+    const { version } = await store!.list()
+    await store!.create(input('a'))
+    const abort = new AbortController()
+    const running = stores.map((each) => each.run(abort.signal))
+    const isExpired = async (): Promise<boolean> => {
+      const signal = AbortSignal.timeout(100)
+      try {
+        for await (const _ of store!.watch(version, signal)) continue
+        return false
+      } catch (error) {
+        return isStatusError(error, 'expired')
+      }
+    }
+    while (!(await isExpired())) await delay(100)
+    const turns = await etcd.get('compact_rev_key')
+    assert.match(turns?.value ?? '', /^[0-9]+$/)
+    assert.equal((await store!.list()).items.length, 1)
+    abort.abort()
+    await Promise.all([...running, ...stores.map((each) => each.close())])
+  })
+
   it('what etcd finds too large is told so', async () => {
     const store = open(etcd.urls, { prefix: '/large' })
     const big = input('big', {}, { annotations: { note: 'x'.repeat(2_000_000) } })

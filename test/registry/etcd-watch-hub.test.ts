@@ -15,7 +15,13 @@ class History {
   #wake: (() => void)[] = []
 
   write(revision: number, bytes = 1): void {
-    const kv = { key: `/r/${revision}`, value: 'x'.repeat(bytes), createRevision: 1n, modRevision: BigInt(revision) }
+    const kv = {
+      key: `/r/${revision}`,
+      value: 'x'.repeat(bytes),
+      createRevision: 1n,
+      modRevision: BigInt(revision),
+      version: 1n,
+    }
     this.#push({ events: [{ type: 'put', kv, previous: undefined }], revision: BigInt(revision) })
   }
 

@@ -6,6 +6,7 @@ import { existsSync } from 'node:fs'
 import path from 'node:path'
 import type { LogLevel } from '../../telemetry/logger.ts'
 import { auditConfig, type AuditConfig } from './audit-config.ts'
+import { etcdConfig, type EtcdConfig } from './etcd-config.ts'
 import { FlagReader } from './flag-reader.ts'
 import type { FlagSpec } from './flag-spec.ts'
 import { KARMADA_SEARCH_FLAGS } from './karmada-search-flags.ts'
@@ -13,11 +14,15 @@ import { DEMO_FLAGS, SERVE_FLAGS, UP_FLAGS } from './local-flags.ts'
 import { helpOf, parseFlags } from './parse-flags.ts'
 import { authenticationConfig, servingConfig, type AuthenticationConfig, type ServingConfig } from './serving-config.ts'
 
+/** What decides on what callers see of the members. */
+export type RightsMode = 'member' | 'control-plane' | 'off'
+
 export interface CommonConfig {
   readonly logLevel: LogLevel
   readonly staleClusters: 'keep' | 'drop'
   readonly syncTimeoutMs: number
   readonly watchWindowBytes: number
+  readonly rights: RightsMode
   /** Undefined: a temporary folder, removed at the end. */
   readonly dataDir: string | undefined
   /** What the user should know, said once at start. */
@@ -57,6 +62,8 @@ export interface ServeConfig extends CommonConfig {
   readonly serving: ServingConfig
   readonly authentication: AuthenticationConfig
   readonly audit: AuditConfig | undefined
+  /** Undefined: registries are kept in the data folder. */
+  readonly etcd: EtcdConfig | undefined
   readonly alwaysAllowPaths: readonly string[]
   readonly authorizedTtlMs: number
   readonly unauthorizedTtlMs: number
@@ -125,6 +132,7 @@ function complete(command: Config['command'], flags: FlagReader, env: Environmen
     staleClusters: flags.choice('stale-clusters', ['keep', 'drop']),
     syncTimeoutMs: flags.durationMs('sync-timeout'),
     watchWindowBytes: flags.number('watch-window-bytes', 2 ** 20, 2 ** 40),
+    rights: rightsMode(command, flags),
     dataDir: flags.text('data-dir'),
     warnings,
   } as const
@@ -144,6 +152,13 @@ function complete(command: Config['command'], flags: FlagReader, env: Environmen
     default:
       return command satisfies never
   }
+}
+
+/** Only `serve` has a control plane. */
+function rightsMode(command: Config['command'], flags: FlagReader): RightsMode {
+  return command === 'serve'
+    ? flags.choice('rights', ['member', 'control-plane', 'off'])
+    : flags.choice('rights', ['off', 'member'])
 }
 
 function completeUp(common: CommonConfig, flags: FlagReader, env: Environment): UpConfig {
@@ -167,9 +182,6 @@ function completeUp(common: CommonConfig, flags: FlagReader, env: Environment): 
 }
 
 function completeServe(common: CommonConfig, flags: FlagReader, env: Environment, warnings: string[]): ServeConfig {
-  if (flags.list('etcd-servers').length > 0) {
-    warnings.push('--etcd-servers is not used yet: registries are kept in SQLite under --data-dir')
-  }
   const verbosity = Number(flags.text('v') ?? 0)
   return {
     ...common,
@@ -187,6 +199,7 @@ function completeServe(common: CommonConfig, flags: FlagReader, env: Environment
     serving: servingConfig(flags, warnings),
     authentication: authenticationConfig(flags),
     audit: auditConfig(flags, warnings),
+    etcd: etcdConfig(flags),
     alwaysAllowPaths: allowedPaths(flags),
     authorizedTtlMs: flags.durationMs('authorization-webhook-cache-authorized-ttl'),
     unauthorizedTtlMs: flags.durationMs('authorization-webhook-cache-unauthorized-ttl'),

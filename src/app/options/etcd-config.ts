@@ -5,6 +5,8 @@ export interface EtcdConfig {
   /** `http://HOST:PORT` or `https://HOST:PORT`; at least one. */
   readonly servers: readonly string[]
   readonly prefix: string
+  /** 0: revisions are never compacted. */
+  readonly compactionIntervalMs: number
   readonly files: { readonly caFile?: string; readonly certFile?: string; readonly keyFile?: string }
 }
 
@@ -22,10 +24,12 @@ export function etcdConfig(flags: FlagReader): EtcdConfig | undefined {
   const own = overrideOf(flags)
   const given = own ?? flags.list('etcd-servers').map((server) => ({ flag: 'etcd-servers', server }))
   const servers = given.flatMap(({ flag, server }) => serverUrl(flag, server, scheme, flags))
+  const compactionIntervalMs = flags.durationMs('etcd-compaction-interval')
   if (servers.length === 0) return undefined
   return {
     servers,
     prefix: flags.text('etcd-prefix') ?? '/registry',
+    compactionIntervalMs,
     files: {
       ...(caFile === undefined ? {} : { caFile }),
       ...(certFile === undefined ? {} : { certFile }),

@@ -16,6 +16,8 @@ export interface KeyValue {
   readonly value: string
   readonly createRevision: bigint
   readonly modRevision: bigint
+  /** How often it was written since it was created. */
+  readonly version: bigint
 }
 
 export interface RangeOptions {
@@ -72,6 +74,42 @@ export function write({ key, expected, mutation }: WriteOptions): Rpc<WriteAnswe
 }
 
 const MOD = 2 // Compare.CompareTarget: the revision of the last modification; result 0 is EQUAL
+
+export interface Turn {
+  /** Of the whole store, when this was answered. */
+  readonly revision: bigint
+  readonly taken: boolean
+  /** To ask for next. */
+  readonly turn: bigint
+}
+
+const TURN_KEY = 'compact_rev_key' // the same for every API server that shares the etcd, outside of all prefixes
+const VERSION = 0 // Compare.CompareTarget: how often the key was written
+
+/** Takes the turn `turn` of compacting, and writes down to which revision; one of all that ask has it. */
+export function takeTurn(turn: bigint, revision: bigint): Rpc<Turn> {
+  const isTurn = new ProtoWriter().number(2, VERSION).bytes(3, TURN_KEY).explicitNumber(4, turn).finish()
+  const put = new ProtoWriter().bytes(1, TURN_KEY).bytes(2, String(revision)).finish()
+  const request = new ProtoWriter()
+    .message(1, isTurn)
+    .message(2, new ProtoWriter().message(2, put).finish())
+    .message(3, new ProtoWriter().message(1, rangeRequest({ key: TURN_KEY })).finish())
+    .finish()
+  return {
+    path: '/etcdserverpb.KV/Txn',
+    request,
+    decode(answer) {
+      const { revision: current, done, found } = readWrite(answer)
+      return { revision: current, taken: done, turn: done ? turn + 1n : (found?.version ?? 0n) }
+    },
+  }
+}
+
+/** Forgets revisions below this one. */
+export function compact(revision: bigint): Rpc<void> {
+  const request = new ProtoWriter().number(1, revision).finish()
+  return { path: '/etcdserverpb.KV/Compact', request, decode: () => undefined }
+}
 
 /** The server's version, e.g. `3.6.1`. */
 export function serverVersion(): Rpc<string> {
@@ -170,12 +208,16 @@ function readEvent(event: Buffer): EtcdEvent {
   return { type, kv, previous }
 }
 
-const NOTHING: KeyValue = { key: '', value: '', createRevision: 0n, modRevision: 0n }
+const NOTHING: KeyValue = { key: '', value: '', createRevision: 0n, modRevision: 0n, version: 0n }
 
 function readKeyValue(bytes: Buffer): KeyValue {
-  const read = { key: '', value: '', createRevision: 0n, modRevision: 0n }
+  const read = { ...NOTHING }
   readMessage(bytes, {
-    numbers: { 2: (value) => (read.createRevision = value), 3: (value) => (read.modRevision = value) },
+    numbers: {
+      2: (value) => (read.createRevision = value),
+      3: (value) => (read.modRevision = value),
+      4: (value) => (read.version = value),
+    },
     bytes: { 1: (value) => (read.key = value.toString()), 5: (value) => (read.value = value.toString()) },
   })
   return read

@@ -9,6 +9,7 @@ import type { Logger } from '../../telemetry/logger.ts'
 import type { Clock, Random } from '../../util/clock.ts'
 import { registryConflict, registryExists, registryNotFound, versionTooOld } from '../errors.ts'
 import type { RegistryEvent, RegistryList, RegistryStore } from '../registry-store.ts'
+import { runCompactor } from './compactor.ts'
 import { asStatusError, EtcdDatabase, type Answered, type EtcdFiles } from './database.ts'
 import { follow } from './follow.ts'
 import { GRPC_STATUS, isGrpcStatus } from './grpc-error.ts'
@@ -27,6 +28,8 @@ export interface EtcdRegistryStoreOptions {
   readonly logger: Logger
   /** Keys in one answer of a list; default 100. */
   readonly pageSize?: number
+  /** How often revisions older than that are compacted (`run`); default 0: never. */
+  readonly compactionIntervalMs?: number
 }
 
 const PAGE_SIZE = 100 // at 1.5 MiB, the most etcd takes in a value, still an answer that can be held
@@ -38,6 +41,7 @@ export class EtcdRegistryStore implements RegistryStore {
   readonly #pageSize: number
   readonly #hub: WatchHub
   readonly #logger: Logger
+  readonly #upkeep: (signal: AbortSignal) => Promise<void>
 
   /** Connects at the first use: etcd may come up later than this. */
   constructor({ prefix = '/registry', pageSize = PAGE_SIZE, ...options }: EtcdRegistryStoreOptions) {
@@ -48,6 +52,8 @@ export class EtcdRegistryStore implements RegistryStore {
     this.#database = new EtcdDatabase(options)
     const { prefix: key, end } = this.#keys
     const following = { database: this.#database, key, end, clock, random, logger }
+    const compacting = { database: this.#database, intervalMs: options.compactionIntervalMs ?? 0, clock, logger }
+    this.#upkeep = (signal) => (compacting.intervalMs > 0 ? runCompactor(compacting, signal) : Promise.resolve())
     this.#hub = new WatchHub({ follow: (from, signal) => follow({ ...following, from }, signal) })
   }
 
@@ -103,6 +109,10 @@ export class EtcdRegistryStore implements RegistryStore {
     }
   }
 
+  run(signal: AbortSignal): Promise<void> {
+    return this.#upkeep(signal)
+  }
+
   async close(): Promise<void> {
     await this.#hub.close()
     await this.#database.close()
@@ -135,7 +145,7 @@ export class EtcdRegistryStore implements RegistryStore {
     const key = this.#keys.keyOf(name)
     const { answer, repeated } = await this.#call(write({ key, expected, mutation: { put: value } }))
     if (answer.done) {
-      return { answer, written: { key, value, createRevision: 0n, modRevision: answer.revision } }
+      return { answer, written: { key, value, createRevision: 0n, modRevision: answer.revision, version: 0n } }
     }
     const own = repeated && answer.found?.value === value ? answer.found : undefined
     return { answer, written: own }
