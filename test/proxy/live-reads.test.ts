@@ -149,6 +149,41 @@ test('pages of live lists cover every cluster once, pinned by the first page', a
   }
 })
 
+test('A5: a live list that cannot go on is a 410 whose token goes on, past a cluster that left or with the member’s own', async () => {
+  const fleet = new TestFleet()
+  const members = new MemberWorld(fleet.clock)
+  const expired = { kind: 'Status', code: 410, reason: 'Expired', message: 'too old', metadata: { continue: 'own' } }
+  const page = (...items: string[]) => ({
+    body: { kind: 'EventList', metadata: { resourceVersion: '9' }, items: items.map((name) => event(name)) },
+  })
+  const m1 = scriptedClient(({ path }) =>
+    path.includes('continue=old')
+      ? { status: 410, body: expired }
+      : path.includes('continue=own')
+        ? page('b')
+        : page('a'),
+  )
+  for (const [name, client] of Object.entries({ m1, m3: events([event('c')], 13) })) {
+    members.engage(name, client, [served('events', 'Event')])
+  }
+  const walked = async (api: Loopback, first: object): Promise<unknown> => {
+    const refused = await api.ask(`${P}/api/v1/events?limit=9&continue=${token(first)}`)
+    assert.deepEqual([refused.status, refused.json.reason], [410, 'Expired'])
+    const { status, json } = await api.ask(`${P}/api/v1/events?limit=9&continue=${refused.json.metadata.continue}`)
+    assert.equal(status, 200)
+    assert.deepEqual(decodeToken(json.metadata.resourceVersion), { m1: '9', m3: '13' })
+    return json.items.map(({ metadata }: Json) => metadata.name)
+  }
+  await withMembers(fleet, members, async (api) => {
+    const rv = token({ m1: '9', m3: '13' })
+    const left = token({ m1: '9', m2: '11', m3: '13' })
+    assert.deepEqual(await walked(api, { rv, cluster: 'm1', continue: 'old' }), ['b', 'c'])
+    assert.deepEqual(await walked(api, { rv: left, cluster: 'm1', continue: 'own' }), ['b', 'c'])
+    assert.deepEqual(await walked(api, { rv: left, cluster: 'm2', continue: 'x' }), ['c'])
+    assert.deepEqual(await walked(api, { rv, cluster: 'm2', continue: 'x' }), ['c'])
+  })
+})
+
 test('selectors, limits and exact versions reach the members', async () => {
   const fleet = podFleet({ m1: { objects: [pod('a', 'cached')], version: 5 }, m2: { objects: [], version: 6 } })
   const members = new MemberWorld(fleet.clock)

@@ -42,10 +42,10 @@ export async function readLiveList(request: LiveListRequest): Promise<LiveList> 
   const walk = list.limit === undefined ? await readAll(request, start) : await readWaves(request, start, list.limit)
   const faults = walk.faults.filter(({ http }) => http !== 404)
   const failed = [...walk.faults, ...target.refused]
-  if (walk.pages.length === 0 && failed.length > 0) throw unanswered(failed, target.absent)
   const gone = faults.find(({ http }) => http === 410)
-  if (gone !== undefined) throw expired(`cluster ${gone.cluster}: ${gone.message}`, startOver(target))
-  const version = start.version ?? (await pinVersions(request, start, walk))
+  if (gone !== undefined) throw expired(`cluster ${gone.cluster}: ${gone.message}`, tokenPast(gone, start, target))
+  if (walk.pages.length === 0 && failed.length > 0) throw unanswered(failed, target.absent)
+  const version = start.version ?? (await pinVersions(request, walk))
   const next = walk.next === undefined ? '' : encodeContinueToken({ rv: version, ...walk.next })
   const absent = [...target.absent, ...[...faults, ...target.refused].map(absenceOf)]
   return { pages: walk.pages, version, continue: next, absent }
@@ -73,7 +73,7 @@ interface Walk {
 function firstPage({ target, list }: LiveListRequest): Start {
   const exact = list.resourceVersionMatch === 'Exact' ? requestedVersions(list.resourceVersion) : undefined
   if (exact === undefined) return { members: target.members, version: undefined, pinned: undefined, continue: '' }
-  requirePresent(exact, target)
+  requirePresent(exact, target, '', '')
   const members = target.members.filter(({ facts: { name } }) => exact.has(name))
   return { members, version: list.resourceVersion, pinned: exact, continue: '' }
 }
@@ -82,30 +82,45 @@ function laterPage(text: string, target: LiveTarget): Start {
   const token = decodeContinueToken(text)
   const pinned = token === undefined ? undefined : decodeVersionMap(token.rv)
   if (token === undefined || pinned === undefined) throw badRequest('continue key is not valid: it was not made here')
-  requirePresent(pinned, target)
+  const behind = target.members.filter(({ facts: { name } }) => compareUtf8(name, token.cluster) >= 0)
+  if (pinned.size === 0) return { members: behind, version: undefined, pinned: undefined, continue: token.continue }
+  requirePresent(pinned, target, token.cluster, token.continue)
   if (!pinned.has(token.cluster as ClusterName)) {
-    throw expired(`the continue token names cluster ${token.cluster}, which is not part of its list`, startOver(target))
+    const further = unpinnedToken(target, token.cluster, '')
+    throw expired(`the continue token names cluster ${token.cluster}, which is not part of its list`, further)
   }
-  const members = target.members.filter(
-    ({ facts: { name } }) => pinned.has(name) && compareUtf8(name, token.cluster) >= 0,
-  )
+  const members = behind.filter(({ facts: { name } }) => pinned.has(name))
   return { members, version: token.rv, pinned, continue: token.continue }
 }
 
-function requirePresent(versions: VersionMap, target: LiveTarget): void {
+/** `cluster` and `position`: where the list stands, so that it can go on without those that left. */
+function requirePresent(versions: VersionMap, target: LiveTarget, cluster: string, position: string): void {
   const names = new Set(target.members.map(({ facts }) => facts.name))
   const missing = [...versions.keys()].find((name) => !names.has(name))
   if (missing === undefined) return
   const away = target.absent.find(({ cluster }) => cluster === missing)
-  if (away === undefined) throw expired(`cluster ${missing} of the version has left`, startOver(target))
+  if (away === undefined) {
+    throw expired(`cluster ${missing} of the version has left`, unpinnedToken(target, cluster, position))
+  }
   throw new StatusError('serviceUnavailable', `cluster ${missing} cannot be asked: ${away.reason ?? ''}`, {
     details: { retryAfterSeconds: 1 },
   })
 }
 
-/** A token for a list from the beginning at whatever version is there. */
-function startOver({ members }: LiveTarget): string {
-  return encodeContinueToken({ rv: encodeVersionMap(new Map()), cluster: members[0]?.facts.name ?? '', continue: '' })
+/**
+ * A token that goes on at whatever versions are there (its map is empty, the page that it leads to makes a new one): with
+ * `cluster` at `position`, or where that one left with the next in order; from the beginning where there is none.
+ */
+function unpinnedToken({ members }: LiveTarget, cluster: string, position: string): string {
+  const name = (members.find(({ facts }) => compareUtf8(facts.name, cluster) >= 0) ?? members[0])?.facts.name ?? ''
+  const rv = encodeVersionMap(new Map())
+  return encodeContinueToken({ rv, cluster: name, continue: name === cluster ? position : '' })
+}
+
+/** Behind a member's 410: its own token to go on with, where it gave one, else the cluster anew. Nothing was shown of it. */
+function tokenPast(gone: MemberFault, start: Start, target: LiveTarget): string {
+  const first = start.members[0]?.facts.name ?? ''
+  return unpinnedToken(target, first, gone.cluster === first ? gone.continue : start.continue)
 }
 
 async function readAll(request: LiveListRequest, start: Start): Promise<Walk> {
@@ -193,7 +208,8 @@ async function ask(
 }
 
 /** The first page pins every cluster: those that it does not reach are asked for their version alone. */
-async function pinVersions(request: LiveListRequest, { members }: Start, walk: Walk): Promise<string> {
+async function pinVersions(request: LiveListRequest, walk: Walk): Promise<string> {
+  const { members } = request.target
   const versions = new Map<ClusterName, ResourceVersion>()
   for (const { cluster, version } of [...walk.pages, ...walk.others]) versions.set(cluster, version)
   const asked = new Set([...versions.keys(), ...walk.faults.map(({ cluster }) => cluster)])

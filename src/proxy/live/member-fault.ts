@@ -6,18 +6,27 @@ import type { ClusterFreshness } from '../../http/freshness.ts'
 import { isMalformed } from './malformed.ts'
 import type { ClusterName } from '../../kube/names.ts'
 import { statusFrom } from '../../kube/status-body.ts'
-import { badRequest, expired, StatusError } from '../../kube/status-error.ts'
+import { badRequest, expired, type Status, StatusError } from '../../kube/status-error.ts'
 
 export class MemberFault extends Error {
   readonly cluster: ClusterName
   /** The member's HTTP status; undefined where there was no answer. */
   readonly http: number | undefined
+  /** What the member gave, with its 410, to go on with a list; else empty. */
+  readonly continue: string
 
-  constructor(cluster: ClusterName, http: number | undefined, message: string, cause?: unknown) {
+  constructor(
+    cluster: ClusterName,
+    http: number | undefined,
+    message: string,
+    cause?: unknown,
+    continueToken: string = '',
+  ) {
     super(message, cause === undefined ? undefined : { cause })
     this.name = 'MemberFault'
     this.cluster = cluster
     this.http = http
+    this.continue = continueToken
   }
 }
 
@@ -26,13 +35,14 @@ const STATUS_BYTES = 64 * 1024
 /** The fault that an answer other than 200 is. Reads its body. */
 export async function faultOfResponse(cluster: ClusterName, response: MemberResponse): Promise<MemberFault> {
   const body = await response.bytes(STATUS_BYTES).catch(() => Buffer.alloc(0))
-  return new MemberFault(cluster, response.status, messageOf(body) ?? `it answered ${response.status}`)
+  const said = statusOf(body)
+  const message = said?.message === undefined ? `it answered ${response.status}` : redact(said.message)
+  return new MemberFault(cluster, response.status, message, undefined, said?.metadata.continue)
 }
 
-function messageOf(body: Buffer): string | undefined {
+function statusOf(body: Buffer): Status | undefined {
   try {
-    const message = statusFrom(JSON.parse(body.toString('utf8')))?.message
-    return message === undefined ? undefined : redact(message)
+    return statusFrom(JSON.parse(body.toString('utf8')))
   } catch {
     return undefined // a proxy's page, or nothing: the number says enough
   }
