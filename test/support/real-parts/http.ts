@@ -4,7 +4,7 @@ import { Agent, request as send } from 'undici'
 export interface TestRequest {
   /** Default GET, or POST where there is a body. */
   readonly method?: string
-  readonly headers?: Readonly<Record<string, string>>
+  readonly headers?: Readonly<Record<string, string | string[]>>
   /** An object is sent as JSON, a string or bytes as they are. */
   readonly body?: unknown
   /** A bearer token in place of the client's default; '' sends none. */
@@ -36,14 +36,17 @@ export interface TestClientOptions {
   readonly token?: string
   readonly certPem?: string
   readonly keyPem?: string
+  /** Over HTTP/2 undici joins the values of a header that has several. Default true. */
+  readonly http2?: boolean
 }
 
-export function createTestClient({ url, caPem, token, certPem, keyPem }: TestClientOptions): TestClient {
+export function createTestClient(options: TestClientOptions): TestClient {
+  const { url, caPem, token, certPem, keyPem, http2 = true } = options
   const tls = {
     ...(caPem === undefined ? {} : { ca: caPem }),
     ...(certPem === undefined || keyPem === undefined ? {} : { cert: certPem, key: keyPem }),
   }
-  const agent = new Agent({ connect: tls, headersTimeout: 120_000, bodyTimeout: 120_000 })
+  const agent = new Agent({ connect: tls, allowH2: http2, headersTimeout: 120_000, bodyTimeout: 120_000 })
   const request = async (path: string, options: TestRequest = {}): Promise<TestResponse> => {
     const { body, contentType } = encode(options.body)
     const bearer = options.token ?? token ?? ''
