@@ -27,8 +27,11 @@ const REFUSALS: Readonly<Record<string, Refusal>> = {
   },
 }
 
+/** What HTTP's parser found; all else is TLS, which has no place for an answer before its handshake, or a broken line. */
+const OF_HTTP = /^(HPE_|ERR_HTTP_)/
+
 export function refuseMalformed(error: NodeJS.ErrnoException, socket: Duplex): void {
-  if (error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy()
+  if (!OF_HTTP.test(error.code ?? '') || !socket.writable) return void socket.destroy()
   const { line, code, message } = REFUSALS[error.code ?? ''] ?? MALFORMED
   const [status = '400'] = line.split(' ', 1)
   const body = JSON.stringify({ ...new StatusError(code, message).toStatus(), code: Number(status) })

@@ -130,6 +130,7 @@ class Exchange {
   /** What is asked for. Throws for requests that cannot be read in one way. */
   #look(): void {
     this.#options.guard?.(this.#request)
+    if (this.#request.httpVersionMajor < 1) throw badRequest('HTTP/0.9 is not spoken here')
     if ((this.#request.url ?? '').length > MAX_URL) throw badRequest(`the URL is longer than ${MAX_URL} bytes`)
     this.#attributes = requestAttributes(this.#method, this.#path, this.#query)
     if (isLongRunning(this.#attributes, this.#path, this.#query)) this.#kind = 'watch'

@@ -201,7 +201,8 @@ export function commonTls(minVersion: SecureVersion, ciphers: string, curves: st
 /** Lets idle connections go, and now and then one that is not, when its requests are through. */
 function watchOver(session: ServerHttp2Session, { goawayChance, random }: TlsOptions, { idleMs }: Patience): void {
   let open = 0
-  session.setTimeout(idleMs, () => {
+  session.setTimeout(idleMs)
+  session.on('timeout', () => {
     if (open === 0) session.close()
   })
   session.on('error', () => undefined) // of the connection; its streams hear of it
@@ -209,6 +210,8 @@ function watchOver(session: ServerHttp2Session, { goawayChance, random }: TlsOpt
     open += 1
     stream.once('close', () => {
       open -= 1
+      // A stream that is reset does not count as activity, and the time is told once only.
+      if (open === 0 && !session.destroyed) session.setTimeout(idleMs)
     })
     if (goawayChance > 0 && random() < goawayChance) session.close()
   })
