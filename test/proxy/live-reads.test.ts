@@ -166,7 +166,7 @@ test('A5: a live list that cannot go on is a 410 whose token goes on, past a clu
   for (const [name, client] of Object.entries({ m1, m3: events([event('c')], 13) })) {
     members.engage(name, client, [served('events', 'Event')])
   }
-  const walked = async (api: Loopback, first: object): Promise<unknown> => {
+  const walked = async (api: Loopback, first: Record<string, string>): Promise<unknown> => {
     const refused = await api.ask(`${P}/api/v1/events?limit=9&continue=${token(first)}`)
     assert.deepEqual([refused.status, refused.json.reason], [410, 'Expired'])
     const { status, json } = await api.ask(`${P}/api/v1/events?limit=9&continue=${refused.json.metadata.continue}`)
