@@ -1,0 +1,28 @@
+/** The long form of test/integration/rights-fuzz.test.ts. */
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import { compareAnswers, compareReviews } from '../support/rights-fuzz.ts'
+import { startRightsWorld, type RightsWorld } from '../support/rights-world.ts'
+
+describe('rights in real members, at length', () => {
+  let world: RightsWorld
+  before(async () => {
+    world = await startRightsWorld()
+  })
+  after(() => world.stop())
+
+  test('10,000 answers are what the members’ own add up to', async (t) => {
+    const seed = 1 + Math.floor(Math.random() * 1_000_000)
+    t.diagnostic(`seed ${seed}`)
+    const { total, comparisons } = await compareAnswers(world, { rounds: 40, perRound: 250, seed })
+    t.diagnostic(JSON.stringify(comparisons))
+    assert.equal(total, 10_000)
+    assert.deepEqual(world.service.faults, [])
+  })
+
+  test('20,000 decisions are those of SubjectAccessReviews', async (t) => {
+    const seed = 1 + Math.floor(Math.random() * 1_000_000)
+    t.diagnostic(`seed ${seed}`)
+    t.diagnostic(JSON.stringify(await compareReviews(world, { questions: 20_000, perPolicy: 1_000, seed })))
+  })
+})
