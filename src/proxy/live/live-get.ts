@@ -9,7 +9,7 @@ import { notFound } from '../../kube/status-error.ts'
 import { ambiguous } from '../owners.ts'
 import { MemberFault, unanswered } from './member-fault.ts'
 import type { MemberTable } from './member-table.ts'
-import { parseMemberTable, startsTable } from './member-table.ts'
+import { isTable, parseMemberTable } from './member-table.ts'
 import { mapParallel, PARALLEL_MEMBERS } from './parallel.ts'
 import type { LiveReadOptions } from './read-list.ts'
 import { readMember } from './read-list.ts'
@@ -57,7 +57,7 @@ async function ask(
   try {
     return await readMember(member, resourcePath(target.gvr, path.namespace, path.name), options, async (response) => {
       const bytes = await response.bytes()
-      if (startsTable(bytes)) return { cluster, object: undefined, table: parseMemberTable(bytes, cluster) }
+      if (isTable(bytes, options.accept)) return { cluster, object: undefined, table: parseMemberTable(bytes, cluster) }
       const identity = { apiVersion: apiVersionOf(target.gvr), kind: target.kind, cluster }
       return { cluster, object: canonicalize(bytes, identity), table: undefined }
     })

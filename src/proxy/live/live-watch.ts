@@ -8,9 +8,10 @@ import type { CachedObject, WatchItem, WatchOptions } from '../../cache/reader.t
 import type { FleetReader } from '../../fleet/fleet.ts'
 import type { Member } from '../../fleet/member.ts'
 import type { ListOptions } from '../../http/list-options.ts'
-import type { CanonicalObject } from '../../kube/canonical-object.ts'
+import type { CanonicalObject, ObjectIdentity } from '../../kube/canonical-object.ts'
 import { canonicalize } from '../../kube/canonical-object.ts'
 import { apiVersionOf } from '../../kube/group-version.ts'
+import { MalformedObjectError } from '../../kube/malformed-error.ts'
 import type { VersionMap } from '../../kube/multi-cluster-version.ts'
 import type { ClusterName, ResourceVersion } from '../../kube/names.ts'
 import type { RawWatchEvent } from '../../kube/watch-event.ts'
@@ -210,7 +211,8 @@ class LiveWatch {
       return { type: 'BOOKMARK', versions: this.#moved(cluster, event.resourceVersion as ResourceVersion) }
     }
     const { gvr, kind, namespaces } = this.#options.target
-    const object = canonicalize(event.object, { apiVersion: apiVersionOf(gvr), kind, cluster })
+    const object = canonical(event.object, { apiVersion: apiVersionOf(gvr), kind, cluster })
+    if (object === undefined) return undefined
     const versions = this.#moved(cluster, object.meta.resourceVersion)
     if (namespaces(cluster)?.has(object.meta.namespace) === false) return undefined
     const cached = cachedObject(cluster, object)
@@ -224,6 +226,16 @@ class LiveWatch {
 
   #initialEnd(): void {
     void this.#queue.push([{ type: 'INITIAL_END', versions: this.#versions }])
+  }
+}
+
+/** Undefined for an object that is none: as in the cache, it does not take the others with it. */
+function canonical(bytes: Uint8Array, identity: ObjectIdentity): CanonicalObject | undefined {
+  try {
+    return canonicalize(bytes, identity)
+  } catch (error) {
+    if (error instanceof MalformedObjectError) return undefined
+    throw error
   }
 }
 

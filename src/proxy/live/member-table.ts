@@ -1,6 +1,8 @@
 /** Tables as the members print them, of kinds whose columns only they know, put together into one. */
+import { fields, isFields, textOrEmpty } from '../../fleet/fields.ts'
 import { canonicalize, withResourceVersion } from '../../kube/canonical-object.ts'
 import { goJson, parseExact } from '../../kube/json-exact.ts'
+import { MalformedListError } from '../../kube/malformed-error.ts'
 import type { ClusterName, ResourceVersion } from '../../kube/names.ts'
 import type { TableListMeta } from '../../kube/table.ts'
 
@@ -33,13 +35,16 @@ interface TableBody {
 /** A Table begins with its kind; a list's own kind stands first as well, or behind its items. */
 const TABLE_START = /^\s*\{\s*"kind"\s*:\s*"Table"/
 
-export function startsTable(firstChunk: Uint8Array): boolean {
-  return TABLE_START.test(Buffer.from(firstChunk.subarray(0, 64)).toString('latin1'))
+/** Where none was asked for, a Table is as wrong as anything else. */
+export function isTable(firstChunk: Uint8Array, accept: string): boolean {
+  return accept.includes('as=Table') && TABLE_START.test(Buffer.from(firstChunk.subarray(0, 64)).toString('latin1'))
 }
 
-/** Throws SyntaxError for one that is cut off. */
+/** Throws SyntaxError for one that is cut off, MalformedListError for one whose parts are none. */
 export function parseMemberTable(bytes: Uint8Array, cluster: ClusterName): MemberTable {
   const { metadata, columnDefinitions, rows } = parseExact(bytes) as TableBody
+  if (!isArrayOf(columnDefinitions ?? [], isFields)) throw malformed('its columns')
+  if (!isArrayOf(rows ?? [], isRow)) throw malformed('its rows')
   return {
     cluster,
     version: (metadata?.resourceVersion ?? '') as ResourceVersion,
@@ -47,6 +52,21 @@ export function parseMemberTable(bytes: Uint8Array, cluster: ClusterName): Membe
     definitions: columnDefinitions ?? [],
     rows: rows ?? [],
   }
+}
+
+function isRow(row: unknown): boolean {
+  if (!isFields(row)) return false
+  const { cells = [], object } = row
+  if (!Array.isArray(cells)) return false
+  return !isFields(object) || textOrEmpty(fields(object.metadata), 'name') !== ''
+}
+
+function isArrayOf(value: unknown, isElement: (element: unknown) => boolean): boolean {
+  return Array.isArray(value) && value.every(isElement)
+}
+
+function malformed(what: string): MalformedListError {
+  return new MalformedListError('shape', `a Table, but ${what} are none`)
 }
 
 export interface JoinOptions {

@@ -10,7 +10,7 @@ import type { Clock } from '../../util/clock.ts'
 import { DeadlineError, withDeadline } from './deadline.ts'
 import { faultOfError, faultOfResponse, MemberFault } from './member-fault.ts'
 import type { MemberTable } from './member-table.ts'
-import { parseMemberTable, startsTable } from './member-table.ts'
+import { isTable, parseMemberTable } from './member-table.ts'
 import type { LiveTarget } from './target.ts'
 
 export interface LiveReadOptions {
@@ -49,7 +49,7 @@ export async function readMemberList(
 ): Promise<MemberPage> {
   const path = resourcePath(target.gvr, namespace)
   return readMember(member, query.size === 0 ? path : `${path}?${query.toString()}`, options, (response) =>
-    pageOf(response, member.facts.name, target),
+    pageOf(response, member.facts.name, target, options.accept),
   )
 }
 
@@ -75,13 +75,18 @@ export async function readMember<Result>(
   }
 }
 
-async function pageOf(response: MemberResponse, cluster: ClusterName, target: LiveTarget): Promise<MemberPage> {
+async function pageOf(
+  response: MemberResponse,
+  cluster: ClusterName,
+  target: LiveTarget,
+  accept: string,
+): Promise<MemberPage> {
   const objects: CanonicalObject[] = []
   const splitter = new ListSplitter({ maxObjectBytes: MAX_OBJECT_BYTES, onItem: collector(objects, cluster, target) })
   let bytes = 0
   let table: Uint8Array[] | undefined
   for await (const chunk of response.body) {
-    if (bytes === 0 && startsTable(chunk)) table = []
+    if (bytes === 0 && isTable(chunk, accept)) table = []
     bytes += chunk.length
     if (bytes > MAX_LIST_BYTES) throw tooLarge(cluster)
     if (table === undefined) splitter.push(chunk)
