@@ -14,6 +14,7 @@ import { openDataFolder } from './data-folder.ts'
 import { serveHttp } from './http-server.ts'
 import type { Lifecycle } from './lifecycle.ts'
 import type { CommonConfig, DemoConfig, UpConfig } from './options/config.ts'
+import { memberRights } from './rights.ts'
 import { createService, type Runtime, type Service } from './service.ts'
 
 /** The commands it prints should have whole answers; a member that does not answer holds the welcome up no longer than this. */
@@ -76,6 +77,7 @@ async function createLocalService(
     folder: folder.path,
     search: true,
     proxy: true,
+    rights: memberRights(config.rights, runtime),
     lastPlugin: (parts) => createMembersPlugin({ ...parts, ...runtime }),
     onFault,
   })

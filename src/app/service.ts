@@ -19,11 +19,13 @@ import { ReflectorMetrics } from '../controller/reflector-metrics.ts'
 import { Fleet } from '../fleet/fleet.ts'
 import { createColumnSource, type ColumnSource } from '../http/column-source.ts'
 import { createProxyHandler } from '../proxy/framework.ts'
+import type { Rights } from '../http/rights.ts'
 import type { Plugin } from '../proxy/plugin.ts'
 import type { MemberDiscovery } from '../proxy/ports.ts'
 import { createCachePlugin } from '../proxy/plugins/cache.ts'
 import { createClusterPlugin } from '../proxy/plugins/cluster.ts'
 import { createLivePlugin } from '../proxy/plugins/live.ts'
+import { WatchGuards } from '../proxy/watch/watch-guards.ts'
 import { RegistryInformer } from '../registry/registry-informer.ts'
 import { ResourceRegistries } from '../registry/resource-registries.ts'
 import { createSearchCacheHandler } from '../search/cache-handler.ts'
@@ -56,13 +58,21 @@ export interface ServiceOptions extends RegistryStoreOptions {
   /** `search/…` and `proxying/…` are served. */
   readonly search: boolean
   readonly proxy: boolean
+  /** Decides what callers see of each member; default: everybody sees everything. */
+  readonly rights?: ((parts: Pick<Service, 'fleet' | 'metrics'>) => FollowedRights) | undefined
   /** The last plugin of the proxy: what nobody registered. */
   readonly lastPlugin: (parts: PluginParts) => Plugin
   /** Something of ours broke that nobody waits for: the process should end. */
   readonly onFault: (error: unknown) => void
 }
 
+/** Rights that are followed as long as the service runs. */
+export interface FollowedRights extends Rights {
+  run?(signal: AbortSignal): Promise<void>
+}
+
 export interface PluginParts {
+  readonly rights: { readonly rights: Rights; readonly guards: WatchGuards } | undefined
   readonly fleet: Fleet
   readonly cache: Cache
   readonly discovery: MemberDiscovery
@@ -115,7 +125,16 @@ export async function createService(options: ServiceOptions): Promise<Service> {
   const writer = new BulkWriter({ store, cache, clock, random, logger: log, metrics })
   const columns = createColumnSource(crdLookups(cache, fleet, discovery, () => clock.monotonicMs()))
   const sync = new SyncCheck(controller, clock, config.syncTimeoutMs)
-  const parts: PluginParts = { fleet, cache, discovery: memberDiscovery(fleet, discovery), columns }
+  const rights = options.rights?.({ fleet, metrics })
+  const guarded =
+    rights === undefined ? undefined : { rights, guards: new WatchGuards({ rights, cache, clock, onFault }) }
+  const parts: PluginParts = {
+    fleet,
+    cache,
+    discovery: memberDiscovery(fleet, discovery),
+    columns,
+    rights: guarded,
+  }
   const registriesRoute: Route = {
     prefix: `/apis/${SEARCH_GROUP_VERSION}/resourceregistries`,
     handler: createResourceRegistriesHandler({ registries, clock, random, stats: registryStats(controller, cache) }),
@@ -134,6 +153,9 @@ export async function createService(options: ServiceOptions): Promise<Service> {
     checks: [sync],
     start(fleetSynced) {
       sync.start(fleetSynced)
+      lifecycle.run('registry store', async (signal) => registryStore.run?.(signal), onFault)
+      if (rights?.run !== undefined)
+        lifecycle.run('rights', (signal) => rights.run?.(signal) ?? Promise.resolve(), onFault)
       lifecycle.run('bulk writer', (signal) => writer.run(signal), onFault)
       lifecycle.run('controller', (signal) => controller.run(signal), onFault)
       lifecycle.run('registry status', (signal) => status.run(signal), onFault)
@@ -181,15 +203,16 @@ interface SearchParts {
 
 function searchRoutes(
   { search, runtime: { clock } }: ServiceOptions,
-  { fleet, cache, columns }: PluginParts,
+  { fleet, cache, columns, ...parts }: PluginParts,
   { known }: DiscoveryTracker,
   { store, writer }: SearchParts,
 ): Route[] {
   if (!search) return []
   const prefix = `/apis/${SEARCH_GROUP_VERSION}/search`
   const clusters = { names: () => fleet.members().map(({ facts }) => facts.name) }
-  const cacheHandler = createSearchCacheHandler({ cache, known, clusters, columns, clock })
-  const queryHandler = createQueryHandler({ store, cache, clock, index: writer })
+  const rights = parts.rights?.rights
+  const cacheHandler = createSearchCacheHandler({ cache, known, clusters, columns, clock, rights })
+  const queryHandler = createQueryHandler({ store, cache, clock, index: writer, rights })
   return [
     { prefix: `${prefix}/cache`, handler: cacheHandler, errorField: true },
     { prefix: `${prefix}/query`, handler: queryHandler, errorField: true },
@@ -198,11 +221,11 @@ function searchRoutes(
 
 function proxyRoutes({ proxy, lastPlugin, runtime: { clock, random } }: ServiceOptions, parts: PluginParts): Route[] {
   if (!proxy) return []
-  const { fleet, cache, columns } = parts
+  const { fleet, cache, columns, rights } = parts
   const plugins = [
-    createCachePlugin({ cache, columns, clock, random }),
+    createCachePlugin({ cache, columns, clock, random, rights }),
     createLivePlugin({ ...parts, clock, random }),
-    createClusterPlugin({ cache }),
+    createClusterPlugin({ cache, rights }),
     lastPlugin(parts),
   ]
   return [{ prefix: `/apis/${SEARCH_GROUP_VERSION}/proxying`, handler: createProxyHandler({ plugins, fleet }) }]

@@ -207,3 +207,20 @@ describe('commands', () => {
     ])
   })
 })
+
+describe('--rights', () => {
+  it('is the members’ own in Karmada, and everything on loopback', () => {
+    assert.equal(serve().rights, 'member')
+    assert.equal(run(['--secure-port=9443']).rights, 'member')
+    assert.equal(run(['demo']).rights, 'off')
+    assert.equal(run(['up'], { KUBECONFIG: import.meta.filename }).rights, 'off')
+  })
+  it('takes the modes that a command can have', () => {
+    for (const mode of ['member', 'control-plane', 'off']) assert.equal(serve(`--rights=${mode}`).rights, mode)
+    assert.equal(run(['demo', '--rights=member']).rights, 'member')
+    assert.deepEqual(faults(['serve', '--rights=all']), ['--rights must be one of member, control-plane, off, not all'])
+    assert.deepEqual(faults(['demo', '--rights=control-plane']), [
+      '--rights must be one of off, member, not control-plane',
+    ])
+  })
+})

@@ -34,6 +34,26 @@ const WATCH_WINDOW: FlagSpec = {
   honoured: 'Bytes of recent events kept for each resource, so that watches can resume.',
 }
 
+const RIGHTS =
+  'Rights on results. member: of each cluster a caller sees what that cluster would show him; control-plane: what the control plane allows him, in every cluster; off: whoever may get search or proxying sees everything, as in karmada-search.'
+
+/** One user on loopback sees everything. */
+const LOCAL_RIGHTS: FlagSpec = {
+  name: 'rights',
+  group: 'authorization',
+  type: 'string',
+  default: 'off',
+  honoured: 'member or off. Rights on results: off shows everything to the one user there is.',
+}
+
+const SERVE_RIGHTS: FlagSpec = {
+  name: 'rights',
+  group: 'authorization',
+  type: 'string',
+  default: 'member',
+  honoured: RIGHTS,
+}
+
 const COMMON: readonly FlagSpec[] = [LOG_LEVEL, STALE_CLUSTERS, SYNC_TIMEOUT, WATCH_WINDOW]
 
 const PORT: FlagSpec = {
@@ -69,6 +89,7 @@ export const DEMO_FLAGS: readonly FlagSpec[] = [
     default: '4',
     honoured: 'How many clusters are simulated, 1 to 4.',
   },
+  LOCAL_RIGHTS,
   ...COMMON,
 ]
 
@@ -103,8 +124,9 @@ export const UP_FLAGS: readonly FlagSpec[] = [
     default: '60',
     honoured: 'Requests at once before cluster-api-qps holds.',
   },
+  LOCAL_RIGHTS,
   ...COMMON,
 ]
 
 /** What `fleetsearch serve` takes beyond karmada-search's own flags. */
-export const SERVE_FLAGS: readonly FlagSpec[] = [DATA_DIR, ...COMMON]
+export const SERVE_FLAGS: readonly FlagSpec[] = [DATA_DIR, SERVE_RIGHTS, ...COMMON]
