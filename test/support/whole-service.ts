@@ -68,6 +68,7 @@ export async function startWholeService({
       staleClusters: 'keep',
       syncTimeoutMs: 5_000,
       watchWindowBytes: 1 << 20,
+      rights: 'off',
       dataDir: folder,
       warnings: [],
     },
