@@ -81,7 +81,7 @@ async function server(): Promise<void> {
       cache,
       columns,
       clock: systemClock,
-      known: { known: () => undefined },
+      known: { known: () => undefined, heard: () => true },
       clusters: { names: () => [] },
     }),
     '/P': createProxyHandler({ plugins: [plugin], fleet: { member: () => undefined } }),

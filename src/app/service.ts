@@ -212,7 +212,7 @@ function searchRoutes(
   const clusters = { names: () => fleet.members().map(({ facts }) => facts.name) }
   const rights = parts.rights?.rights
   const cacheHandler = createSearchCacheHandler({ cache, known, clusters, columns, clock, rights })
-  const queryHandler = createQueryHandler({ store, cache, clock, index: writer, rights })
+  const queryHandler = createQueryHandler({ store, cache, clock, clusters, index: writer, rights })
   return [
     { prefix: `${prefix}/cache`, handler: cacheHandler, errorField: true },
     { prefix: `${prefix}/query`, handler: queryHandler, errorField: true },

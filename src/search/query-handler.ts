@@ -21,6 +21,7 @@ import { fieldValues } from '../query/field-values.ts'
 import { FieldCatalog } from '../query/fields.ts'
 import type { FacetResult, SearchHit, SearchResult, SearchStore } from '../query/search-request.ts'
 import type { Clock } from '../util/clock.ts'
+import type { ClusterNames } from './known-resources.ts'
 import { readQueryOptions, type NamedField, type QueryOptions } from './query-options.ts'
 import { encodeQueryToken } from './query-token.ts'
 import { documentsVisibleTo, type VisibleToCaller } from './visible-documents.ts'
@@ -31,6 +32,8 @@ export interface QueryHandlerOptions {
   readonly store: SearchStore
   readonly cache: CacheReader
   readonly clock: Clock
+  /** The clusters there are, so that one of which nothing is cached is told as missing. */
+  readonly clusters?: ClusterNames
   /** How far the store is behind the cache; left out of answers without it. */
   readonly index?: { status(): { readonly pending: number; readonly lagMs: number } }
 }
@@ -42,7 +45,7 @@ export function createQueryHandler(options: QueryHandlerOptions): ApiHandler {
     const query = readQueryOptions(request.query, catalog, options.clock.nowMs())
     const visible = await documentsVisibleTo(options.rights, options.cache, request)
     const result = await search(options.store, query, visible)
-    const freshness = clusterFreshness(options.cache, visible, options.clock.monotonicMs())
+    const freshness = clusterFreshness(options, visible, options.clock.monotonicMs())
     const body = new BodyWriter(request.incoming, response, {
       headers: { 'content-type': 'application/json', ...freshnessHeaders(freshness) },
     })
@@ -153,7 +156,11 @@ function shownFreshness({ cluster, state, ageMs, inPart }: ClusterFreshness): ob
 }
 
 /** For each cluster the worst of its resources; a cluster of which the caller may see nothing is missing. */
-function clusterFreshness(cache: CacheReader, { hidden, inPart }: VisibleToCaller, nowMs: number): ClusterFreshness[] {
+function clusterFreshness(
+  { cache, clusters }: QueryHandlerOptions,
+  { hidden, inPart }: VisibleToCaller,
+  nowMs: number,
+): ClusterFreshness[] {
   const worst = new Map<string, ClusterFreshness>()
   for (const resource of cache.resources()) {
     for (const shard of resource.shards()) {
@@ -161,6 +168,9 @@ function clusterFreshness(cache: CacheReader, { hidden, inPart }: VisibleToCalle
       const known = worst.get(found.cluster)
       if (known === undefined || isWorse(found, known)) worst.set(found.cluster, found)
     }
+  }
+  for (const cluster of clusters?.names() ?? []) {
+    if (!worst.has(cluster)) worst.set(cluster, { cluster, state: 'missing', reason: 'nothing of it is cached' })
   }
   const told = [...worst.values()].map((found): ClusterFreshness => {
     const reason = hidden.get(found.cluster)

@@ -192,6 +192,12 @@ describe('commands', () => {
   it('names an unknown command', () => {
     assert.equal(faults(['dmeo'])[0], 'unknown command "dmeo"')
   })
+  it('takes what follows an unknown flag for its value', () => {
+    assert.deepEqual(faults(['demo', '--data-dir', '/tmp/x', 'stray']), [
+      'unknown flag: --data-dir',
+      'unexpected argument "stray"',
+    ])
+  })
   it('does not know flags of another command', () => {
     assert.deepEqual(faults(['demo', '--secure-port=1']), ['unknown flag: --secure-port'])
   })

@@ -206,6 +206,7 @@ test('selectors, limits and exact versions reach the members', async () => {
       'm1 /api/v1/namespaces/a/pods?labelSelector=a=b&fieldSelector=spec.nodeName=n&resourceVersion=4&resourceVersionMatch=Exact',
       'm2 /api/v1/namespaces/a/pods?labelSelector=a=b&fieldSelector=spec.nodeName=n&resourceVersion=6&resourceVersionMatch=Exact',
     ])
+    assert.equal((await api.ask(`${P}/api/v1/pods?consistency=weird`)).status, 400)
     const strong = await api.ask(`${P}/api/v1/pods?consistency=strong`)
     assert.deepEqual(
       strong.json.items.map(({ metadata }: Json) => metadata.name),

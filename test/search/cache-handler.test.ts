@@ -219,7 +219,7 @@ test('a large list is the same plain and gzipped, byte for byte what is cached',
   })
 })
 
-test('what the members sent survives: big integers, key order, odd keys, microseconds', async () => {
+test('G8: what the members sent survives: big integers, key order, odd keys, microseconds', async () => {
   const raw =
     '{"zeta":1,"metadata":{"name":"cr","namespace":"a","uid":"u","resourceVersion":"5"},"spec":{"int":9007199254740993,' +
     '"__proto__":{"x":1},"constructor":"c","exp":"1e3","eventTime":"2026-01-02T03:04:05.123456Z"},"alpha":[]}'

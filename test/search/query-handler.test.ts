@@ -4,6 +4,7 @@ import { rmSync } from 'node:fs'
 import { createQueryHandler } from '../../src/search/query-handler.ts'
 import { manifestOf, identityOf } from '../../src/backendstore/manifest.ts'
 import type { SqliteStore } from '../../src/backendstore/sqlite/store.ts'
+import type { ClusterName } from '../../src/kube/names.ts'
 import type { SearchStore } from '../../src/query/search-request.ts'
 import { Loopback } from '../http/loopback.ts'
 import { pod, podFleet, PODS, TestFleet } from '../proxy/fleet-fixture.ts'
@@ -18,11 +19,18 @@ interface Served {
 }
 
 /** The store is given what the cache has now. */
-async function withQuery(fleet: TestFleet, use: (served: Served) => Promise<void>): Promise<void> {
+async function withQuery(
+  fleet: TestFleet,
+  use: (served: Served) => Promise<void>,
+  names: readonly string[] = [],
+): Promise<void> {
   const { store, folder } = await newStore()
   await fill(store, fleet)
+  const clusters = { names: () => names as ClusterName[] }
   const index = { status: () => ({ pending: 2, lagMs: 1_500 }) }
-  const api = await Loopback.start(createQueryHandler({ store, cache: fleet.cache, clock: fleet.clock, index }))
+  const api = await Loopback.start(
+    createQueryHandler({ store, cache: fleet.cache, clock: fleet.clock, clusters, index }),
+  )
   const query = async (parameters: Record<string, string>): Promise<Json> => {
     const { json, status } = await api.ask(`/?${new URLSearchParams(parameters).toString()}`)
     assert.equal(status, 200, JSON.stringify(json))
@@ -257,4 +265,14 @@ test('only GET and HEAD, only this path; a store that fails is a 503 without its
   assert.equal(text.includes('secret-path'), false)
   await api.close()
   fleet.close()
+})
+
+test('a cluster of which nothing is cached is told as missing, not left out', async () => {
+  const use = async ({ api }: Served): Promise<void> => {
+    const { json, headers } = await api.ask('/?q=kind:Pod')
+    assert.equal(json.total, 0)
+    assert.deepEqual(json.freshness, [{ cluster: 'dead', state: 'missing', ageSeconds: null }])
+    assert.match(String(headers['warning']), /1 of 1 clusters is missing from this answer: dead/)
+  }
+  await withQuery(podFleet({}), use, ['dead'])
 })

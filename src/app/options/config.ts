@@ -71,7 +71,6 @@ export interface ServeConfig extends CommonConfig {
   readonly shutdownDelayMs: number
   readonly maxRequestsInflight: number
   readonly maxMutatingRequestsInflight: number
-  readonly minRequestTimeoutSeconds: number
 }
 
 export type Config = DemoConfig | UpConfig | ServeConfig
@@ -207,7 +206,6 @@ function completeServe(common: CommonConfig, flags: FlagReader, env: Environment
     shutdownDelayMs: flags.durationMs('shutdown-delay-duration'),
     maxRequestsInflight: flags.number('max-requests-inflight', 0, 1e6),
     maxMutatingRequestsInflight: flags.number('max-mutating-requests-inflight', 0, 1e6),
-    minRequestTimeoutSeconds: flags.number('min-request-timeout', 0, 1e6),
   }
 }
 

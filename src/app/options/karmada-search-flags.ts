@@ -331,7 +331,6 @@ export const KARMADA_SEARCH_FLAGS: readonly FlagSpec[] = [
     group: 'server',
     type: 'int',
     default: '1800',
-    honoured: 'Shortest time in seconds a watch is kept when the client names none.',
   },
   { name: 'permit-address-sharing', group: 'serving', type: 'bool', honoured: 'Always so here (SO_REUSEADDR).' },
   {

@@ -20,11 +20,15 @@ const HELP: FlagSpec = { name: 'help', short: 'h', group: 'local', type: 'bool',
 export function parseFlags(argv: readonly string[], specs: readonly FlagSpec[]): ParsedFlags {
   const texts = new Map<string, string[]>()
   const faults: string[] = []
+  let afterUnknown = false
   for (const token of tokensOf(argv, [...specs, HELP])) {
-    if (token.kind === 'positional') faults.push(`unexpected argument ${JSON.stringify(token.value)}`)
+    // What follows an unknown flag may well be its value: one fault is enough.
+    if (token.kind === 'positional' && !afterUnknown) faults.push(`unexpected argument ${JSON.stringify(token.value)}`)
+    afterUnknown = false
     if (token.kind !== 'option') continue
     const spec = [...specs, HELP].find((candidate) => candidate.name === token.name)
     const text = token.value?.replace(/^=/, '') ?? (spec?.type === 'bool' ? 'true' : undefined)
+    afterUnknown = spec === undefined && token.value === undefined
     if (spec === undefined) faults.push(`unknown flag: ${token.rawName}`)
     else if (text === undefined) faults.push(`flag needs an argument: ${token.rawName}`)
     else texts.set(spec.name, [...(texts.get(spec.name) ?? []), text])

@@ -67,9 +67,13 @@ function readerFor(cache: CachePluginOptions['cache'], { resource, verb }: Proxy
   return reader?.gvr.version === resource.version ? reader : undefined
 }
 
-/** Reads that want the members' own word: the next plugin's. */
+/** Reads that want the members' own word: the next plugin's. Throws `badRequest` for a consistency there is none of. */
 export function asksMembers({ request: { query }, verb }: ProxyRequest): boolean {
-  const strong = query.get('consistency') === 'strong'
+  const consistency = query.get('consistency')
+  const strong = consistency === 'strong'
+  if (consistency !== null && !strong) {
+    throw badRequest(`consistency: Invalid value: ${JSON.stringify(consistency)}: supported value: "strong"`)
+  }
   return verb !== 'watch' && (strong || (verb === 'list' && query.get('resourceVersionMatch') === 'Exact'))
 }
 
