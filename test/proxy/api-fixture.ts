@@ -1,10 +1,12 @@
 /** search/cache and the proxy over one fleet, under the paths that clients use. */
 import type { ApiHandler } from '../../src/http/api-request.ts'
+import type { Rights } from '../../src/http/rights.ts'
 import { createProxyHandler } from '../../src/proxy/framework.ts'
 import type { Plugin } from '../../src/proxy/plugin.ts'
 import { createCachePlugin } from '../../src/proxy/plugins/cache.ts'
 import { createClusterPlugin } from '../../src/proxy/plugins/cluster.ts'
 import { createLivePlugin } from '../../src/proxy/plugins/live.ts'
+import { WatchGuards } from '../../src/proxy/watch/watch-guards.ts'
 import { createSearchCacheHandler } from '../../src/search/cache-handler.ts'
 import { Loopback } from '../http/loopback.ts'
 import type { TestFleet } from './fleet-fixture.ts'
@@ -18,13 +20,18 @@ export const P = `${PREFIX}/proxying/karmada/proxy`
 export interface ApiOptions {
   /** Plugins of order 3000: what stands behind the registered resources. */
   readonly behind?: readonly Plugin[]
+  /** Default: everybody sees everything. */
+  readonly rights?: Rights
 }
 
-export function fleetApi(fleet: TestFleet, members: MemberWorld, { behind = [] }: ApiOptions = {}): ApiHandler {
+export function fleetApi(fleet: TestFleet, members: MemberWorld, { behind = [], rights }: ApiOptions = {}): ApiHandler {
   const { cache, columns, clock, known } = fleet
-  const search = createSearchCacheHandler({ cache, columns, clock, known, clusters: { names: () => fleet.clusters } })
-  const live = { cache, columns, clock, random: () => 0, fleet: members.fleet, discovery: members.discovery }
-  const plugins = [createCachePlugin(live), createLivePlugin(live), createClusterPlugin({ cache }), ...behind]
+  const clusters = { names: () => fleet.clusters }
+  const search = createSearchCacheHandler({ cache, columns, clock, known, clusters, rights })
+  const guarded = rights === undefined ? undefined : { rights, guards: guardsOf(rights, fleet) }
+  const sources = { fleet: members.fleet, discovery: members.discovery }
+  const live = { cache, columns, clock, random: () => 0, rights: guarded, ...sources }
+  const plugins = [createCachePlugin(live), createLivePlugin(live), createClusterPlugin(live), ...behind]
   const proxy = createProxyHandler({ plugins, fleet: members.fleet })
   return (request, response) => {
     const path = request.path.slice(PREFIX.length)
@@ -32,6 +39,13 @@ export function fleetApi(fleet: TestFleet, members: MemberWorld, { behind = [] }
     const rest = path.slice((isSearch ? '/search/cache' : '/proxying').length)
     return (isSearch ? search : proxy)({ ...request, path: rest }, response)
   }
+}
+
+function guardsOf(rights: Rights, { cache, clock }: TestFleet): WatchGuards {
+  const onFault = (error: unknown): void => {
+    throw error
+  }
+  return new WatchGuards({ rights, cache, clock, onFault })
 }
 
 /** Runs `test` against a loopback server; fails for every answer that is our own fault. */
