@@ -464,3 +464,23 @@ test('what is the same everywhere is not refused because of our credentials in o
     assert.equal(json.gitVersion, 'v1.36.3')
   })
 })
+
+test('a member that gives only a part of its list, unasked, is named as missing: nothing is silently short', async () => {
+  const fleet = new TestFleet()
+  const members = new MemberWorld(fleet.clock)
+  const body = { kind: 'EventList', metadata: { resourceVersion: '5', continue: 'more' }, items: [event('first')] }
+  members.engage('m1', events([event('a')], 7), [served('events', 'Event')])
+  members.engage(
+    'm2',
+    scriptedClient(() => ({ body })),
+    [served('events', 'Event')],
+  )
+  await withMembers(fleet, members, async (api) => {
+    const { json, headers } = await api.ask(`${P}/api/v1/events`)
+    assert.deepEqual(
+      json.items.map(({ metadata }: Json) => metadata.name),
+      ['a'],
+    )
+    assert.match(String(headers['warning']), /m2 \(it gave only a part of its list/)
+  })
+})

@@ -127,8 +127,14 @@ async function readAll(request: LiveListRequest, start: Start): Promise<Walk> {
   const outcomes = await mapParallel(start.members, PARALLEL_MEMBERS, (member) =>
     ask(request, start, member, undefined),
   )
-  const { pages, faults } = sorted(outcomes)
+  const { pages, faults } = sorted(outcomes.map(wholeOrFault))
   return { pages, faults, next: undefined, others: [] }
+}
+
+/** A server that pages without being asked to (some aggregated APIs) would make the list silently short. */
+function wholeOrFault(outcome: Outcome): Outcome {
+  if (outcome instanceof MemberFault || outcome.continue === '') return outcome
+  return new MemberFault(outcome.cluster, undefined, 'it gave only a part of its list; ask with a limit')
 }
 
 /** Each wave is twice as wide as the one before: few requests where clusters are large, few turns where they are small. */
