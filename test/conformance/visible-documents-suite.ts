@@ -1,0 +1,187 @@
+/**
+ * What every search store does for a caller who may see only some documents: it answers as a store that has no others.
+ * `visibleDocumentsSuite(open)` from the store's own test file; `open` gives an empty store.
+ */
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import fc from 'fast-check'
+import type { BackendStore } from '../../src/backendstore/backend-store.ts'
+import { parseQuery } from '../../src/query/parser.ts'
+import { resolveQuery } from '../../src/query/resolve.ts'
+import type { SearchHit, VisibleDocuments, VisibleResource } from '../../src/query/search-request.ts'
+import { FAKE_EPOCH_MS } from '../support/fake-clock.ts'
+import { facetsArbitrary, objectsArbitrary, queryArbitrary, sortArbitrary } from '../support/query-objects.ts'
+import { QueryOracle, type OracleObject } from '../support/query-oracle.ts'
+import { allFields } from '../support/search.ts'
+import type { OpenedStore } from './backend-store-suite.ts'
+
+const RUNS = Number(process.env['FLEETSEARCH_TEST_RUNS'] ?? 40)
+const QUERIES_PER_WORLD = 6
+
+/** A choice for each (cluster, resource) that the objects have: all, nothing, or some of its namespaces and names. */
+type Choice = 'everything' | 'nothing' | { readonly namespaces: readonly number[]; readonly names: readonly number[] }
+
+const choice: fc.Arbitrary<Choice> = fc.oneof(
+  fc.constant<Choice>('everything'),
+  fc.constant<Choice>('nothing'),
+  fc.record({
+    namespaces: fc.array(fc.nat(5), { maxLength: 2 }),
+    names: fc.array(fc.nat(9), { maxLength: 2 }),
+  }),
+)
+
+function visibleOf(objects: readonly OracleObject[], choices: readonly Choice[]): VisibleDocuments {
+  const clusters = new Map<string, Map<string, OracleObject[]>>()
+  for (const object of objects) {
+    const { cluster, group, resource } = object.identity
+    const resources = clusters.get(cluster) ?? new Map<string, OracleObject[]>()
+    clusters.set(cluster, resources)
+    resources.set(`${group}/${resource}`, [...(resources.get(`${group}/${resource}`) ?? []), object])
+  }
+  let next = 0
+  const parts: VisibleResource[][] = []
+  const places = new Map<string, number>()
+  for (const [cluster, resources] of clusters) {
+    const part = [...resources.values()].flatMap((some) =>
+      resourcePart(some, choices[next++ % choices.length] as Choice),
+    )
+    if (part.length === 0 && next % 2 === 0) continue // a cluster with nothing may also be left out
+    places.set(cluster, parts.length)
+    parts.push(part)
+  }
+  return { clusters: places, parts }
+}
+
+function resourcePart(objects: readonly OracleObject[], chosen: Choice): VisibleResource[] {
+  const { group = '', resource = '' } = objects[0]?.identity ?? {}
+  if (chosen === 'nothing') return []
+  if (chosen === 'everything') return [{ group, resource, everything: true, namespaces: [], names: [] }]
+  const at = <T>(values: readonly T[], index: number): T => values[index % values.length] as T
+  const identities = objects.map(({ identity }) => identity)
+  const names = chosen.names.map((index, i) => {
+    const { namespace, name } = at(identities, index)
+    return i % 2 === 0 ? { namespace, name } : { name }
+  })
+  const namespaces = chosen.namespaces.map((index) => at(identities, index).namespace).filter((ns) => ns !== '')
+  return [{ group, resource, everything: false, namespaces, names }]
+}
+
+function isVisible({ identity }: OracleObject, { clusters, parts }: VisibleDocuments): boolean {
+  const { cluster, group, resource, namespace, name } = identity
+  const part = parts[clusters.get(cluster) ?? -1] ?? []
+  return part.some(
+    (each) =>
+      each.group === group &&
+      each.resource === resource &&
+      (each.everything ||
+        each.namespaces.includes(namespace) ||
+        each.names.some((one) => one.name === name && (one.namespace ?? namespace) === namespace)),
+  )
+}
+
+export function visibleDocumentsSuite(open: () => Promise<OpenedStore>): void {
+  let opened: OpenedStore
+  let store: BackendStore
+  const oracle = new QueryOracle(allFields, FAKE_EPOCH_MS)
+  before(async () => {
+    opened = await open()
+    store = opened.store
+  })
+  after(() => opened.dispose())
+
+  test('hits, pages, totals and facets are those of a store without what is not visible', async () => {
+    const scenario = fc.tuple(
+      queryArbitrary,
+      sortArbitrary,
+      facetsArbitrary,
+      fc.array(choice, { minLength: 1, maxLength: 9 }),
+    )
+    const property = fc.asyncProperty(
+      objectsArbitrary,
+      fc.array(scenario, { minLength: QUERIES_PER_WORLD, maxLength: QUERIES_PER_WORLD }),
+      async (objects, scenarios) => {
+        for (const shard of await store.shards()) await store.dropShard(shard)
+        await store.write(
+          objects.map(({ identity, object }) => ({
+            type: 'upsert',
+            ...identity,
+            bytes: Buffer.from(JSON.stringify(object)),
+          })),
+        )
+        for (const [query, sorts, facets, choices] of scenarios) {
+          const visible = visibleOf(objects, choices)
+          const { hits, total, found } = await searchAll(query, [...new Set(sorts)], facets, visible)
+          const ast = parseQuery(query, (name) => allFields.find(name) !== undefined)
+          const expected = oracle.answer(
+            objects.filter((object) => isVisible(object, visible)),
+            { ast, sort: termsOf([...new Set(sorts)]), facets: facetsOf(facets) },
+          )
+          const about = JSON.stringify({ query, sorts, facets, parts: visible.parts, clusters: [...visible.clusters] })
+          const shown = (
+            hit: { cluster: string; kind: string; namespace: string; name: string },
+            rank: number,
+          ): string => `${hit.cluster} ${hit.kind} ${hit.namespace}/${hit.name} rank ${rank}`
+          assert.deepEqual(
+            hits.map((hit) => shown(hit, hit.rank)),
+            expected.found.map(({ identity, rank }) => shown(identity, rank)),
+            about,
+          )
+          assert.equal(total, expected.found.length, about)
+          assert.deepEqual(
+            found.map(({ distinct, values }) => ({ distinct, values: values.map((value) => ({ ...value })) })),
+            expected.facets,
+            about,
+          )
+        }
+      },
+    )
+    await fc.assert(property, { numRuns: RUNS })
+  })
+
+  test('without any right nothing is found, and rights of one search are not those of the next', async () => {
+    const nothing = { clusters: new Map(), parts: [] }
+    const everything = await searchAll('', [], ['kind'], undefined)
+    assert.ok(everything.total >= 0)
+    const { hits, total, found } = await searchAll('', [], ['kind', 'cluster'], nothing)
+    assert.deepEqual([hits.length, total, found.map(({ values }) => values.length)], [0, 0, [0, 0]])
+    assert.equal((await searchAll('', [], [], undefined)).total, everything.total)
+  })
+
+  async function searchAll(
+    query: string,
+    sorts: readonly string[],
+    facets: readonly string[],
+    visible: VisibleDocuments | undefined,
+  ): Promise<{ hits: SearchHit[]; total: number; found: Awaited<ReturnType<BackendStore['search']>>['facets'] }> {
+    const ast = parseQuery(query, (name) => allFields.find(name) !== undefined)
+    const { predicate, ranked } = resolveQuery(ast, { fields: allFields, nowMs: FAKE_EPOCH_MS })
+    const base = {
+      predicate,
+      ranked,
+      sort: termsOf(sorts),
+      limit: 7,
+      facets: facetsOf(facets),
+      ...(visible === undefined ? {} : { visible }),
+    }
+    const first = await store.search(base)
+    const hits = [...first.hits]
+    for (let page = first; page.more;) {
+      page = await store.search({ ...base, facets: [], after: hits.at(-1)?.cursor ?? [] })
+      assert.equal(page.total, first.total)
+      hits.push(...page.hits)
+    }
+    return { hits, total: first.total, found: first.facets }
+  }
+}
+
+function termsOf(sorts: readonly string[]): { path: string; descending: boolean }[] {
+  return sorts.map((term) => ({ path: pathOf(term.replace(/^-/, '')), descending: term.startsWith('-') }))
+}
+
+function facetsOf(facets: readonly string[]): { path: string; limit: number }[] {
+  return facets.map((name) => ({ path: pathOf(name), limit: 5 }))
+}
+
+function pathOf(name: string): string {
+  return allFields.find(name)?.path ?? name
+}
