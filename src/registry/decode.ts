@@ -4,7 +4,7 @@
  */
 import { SEARCH_GROUP_VERSION, SEARCH_VERSION, type ResourceRegistry } from '../api/resource-registry.ts'
 import { badRequest } from '../kube/status-error.ts'
-import { REGISTRY, type Fields, type Shape } from './schema.ts'
+import { MANAGED_FIELDS, REGISTRY, type Fields, type Shape } from './schema.ts'
 
 const KIND = 'ResourceRegistry'
 
@@ -71,10 +71,18 @@ function decodeFields(
       continue
     }
     const decoded = decode(item, shape, field, unknown)
-    if (decoded !== undefined) result[key] = decoded
+    if (decoded !== undefined && !isOmitted(decoded, shape)) result[key] = decoded
   }
   for (const key of always) result[key] ??= zero(fields[key] ?? 'any')
   return result
+}
+
+/** Empty, as Go leaves such fields out of what it writes (omitempty); those that are always there come back with zero. */
+function isOmitted(value: unknown, shape: Shape): boolean {
+  if (shape === 'string' || shape === 'time') return value === ''
+  if (typeof shape === 'string' || 'fields' in shape) return false
+  // Empty managed fields ask for all owners to be forgotten.
+  return shape !== MANAGED_FIELDS && Object.keys(value as object).length === 0
 }
 
 function scalar(value: unknown, shape: Shape & string, path: string): unknown {

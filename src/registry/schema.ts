@@ -47,6 +47,8 @@ const CONDITION: Shape = {
   always: ['type', 'status', 'lastTransitionTime', 'reason', 'message'],
 }
 
+export const MANAGED_FIELDS: List = { list: 'any' }
+
 const METADATA: Fields = {
   always: ['name', 'uid', 'resourceVersion', 'creationTimestamp'],
   fields: {
@@ -73,10 +75,11 @@ const METADATA: Fields = {
           controller: 'boolean',
           blockOwnerDeletion: 'boolean',
         },
+        atomic: true,
       },
     },
     finalizers: { list: 'string', by: 'value' },
-    managedFields: { list: 'any' },
+    managedFields: MANAGED_FIELDS,
   },
 }
 

@@ -11,6 +11,8 @@ import { differenceOf, fieldsOf, merged, withNamedFields, withoutFields, type Di
 export interface OwnershipContext {
   readonly shape: Shape
   readonly manager: Manager
+  /** What an object is before its first write. */
+  readonly blank: object
   /** What this way of writing does not write: `f:status` of the main resource. */
   readonly reset: FieldSet
   /** RFC 3339, to the second. */
@@ -27,8 +29,16 @@ const SYSTEM = FieldSet.of(
     .map((field) => ['f:metadata', `f:${field}`]),
 )
 
-/** A create, update or patch: whatever it changes belongs to its manager. */
+/**
+ * A create (`live` is undefined), update or patch: whatever it changes belongs to its manager. An object from before fields
+ * had owners has none until somebody applies.
+ */
 export function ownersAfterUpdate(live: unknown, next: unknown, owners: Owners, context: OwnershipContext): Owners {
+  if (live !== undefined && owners.size === 0) return owners
+  return ownersAfterChange(live ?? context.blank, next, owners, context)
+}
+
+function ownersAfterChange(live: unknown, next: unknown, owners: Owners, context: OwnershipContext): Owners {
   const { manager, now, shape } = context
   const key = keyOf(manager)
   const difference = kept(differenceOf(live, next, shape), context)
@@ -52,7 +62,10 @@ export interface Conflict {
   readonly fields: FieldSet
 }
 
-/** A configuration: what it says holds, what it no longer says and nobody else owns is removed. */
+/**
+ * A configuration: what it says holds, what it no longer says and nobody else owns is removed. `live` is undefined where
+ * nothing is stored.
+ */
 export function applied(
   live: unknown,
   config: unknown,
@@ -60,6 +73,14 @@ export function applied(
   context: OwnershipContext,
   force: boolean,
 ): Applied {
+  if (live === undefined || owners.size > 0) return appliedTo(live ?? context.blank, config, owners, context, force)
+  // Whatever is there without an owner belongs to somebody before.
+  const before = { ...context.manager, name: 'before-first-apply', operation: 'Update' } as const
+  const first = ownersAfterChange(context.blank, live, owners, { ...context, manager: before })
+  return appliedTo(live, config, first, context, force)
+}
+
+function appliedTo(live: unknown, config: unknown, owners: Owners, context: OwnershipContext, force: boolean): Applied {
   const { manager, shape, reset, now } = context
   const key = keyOf(manager)
   const known = ofThisVersion(owners, manager)

@@ -42,10 +42,8 @@ export function managedFieldsAfterUpdate(
   writer: Writer,
 ): ManagedFields {
   const owners = ownersBefore(stored, next, writer)
-  // An object from before fields had owners has none until somebody applies.
-  if (stored !== undefined && owners.size === 0) return undefined
   return encodeOwners(
-    ownersAfterUpdate(withoutOwners(stored) ?? NEW, withoutOwners(next), owners, contextOf(writer, 'Update')),
+    ownersAfterUpdate(withoutOwners(stored), withoutOwners(next), owners, contextOf(writer, 'Update')),
   )
 }
 
@@ -72,6 +70,7 @@ function contextOf({ manager, subresource, now }: Writer, operation: Operation):
   const name = manager === '' ? 'unknown' : manager
   return {
     shape: REGISTRY,
+    blank: NEW,
     manager: { name, operation, apiVersion: SEARCH_GROUP_VERSION, subresource },
     reset: RESET[subresource],
     now,
@@ -107,29 +106,22 @@ export function applyConfiguration(
   writer: Writer,
   force: boolean,
 ): ResourceRegistry {
-  const live = withoutOwners(stored) ?? NEW
+  const live = withoutOwners(stored)
   const context = contextOf(writer, 'Apply')
-  const owners = ownersForApply(stored, live, writer)
+  const owners = decodeOwners(stored?.metadata['managedFields'])
+  if (owners === undefined) throw new StatusError('internal', 'the managed fields of the live object cannot be read')
   let result = applied(live, config, owners, context, force)
   const conflicts = stillConflicts(result.conflicts, live, writer)
   if (conflicts.length > 0) throw applyConflict(conflicts)
   if (result.conflicts.length > 0) result = applied(live, config, owners, context, true)
-  const value = result.value ?? live
+  const value = result.value ?? live ?? NEW
   const object = writer.manager === KUBECTL ? withLastApplied(value, config) : value
   const { registry } = decodeRegistry(object)
   const managedFields = encodeOwners(result.owners)
   return { ...registry, metadata: { ...registry.metadata, ...(managedFields === undefined ? {} : { managedFields }) } }
 }
 
-/** Of an object whose fields nobody owns, all that is there belongs to somebody before. */
-function ownersForApply(stored: ResourceRegistry | undefined, live: object, writer: Writer): Owners {
-  const owners = decodeOwners(stored?.metadata['managedFields'])
-  if (owners === undefined) throw new StatusError('internal', 'the managed fields of the live object cannot be read')
-  if (owners.size > 0 || stored === undefined) return owners
-  return ownersAfterUpdate(NEW, live, owners, contextOf({ ...writer, manager: 'before-first-apply' }, 'Update'))
-}
-
-function stillConflicts(conflicts: readonly Conflict[], live: object, { manager }: Writer): readonly Conflict[] {
+function stillConflicts(conflicts: readonly Conflict[], live: unknown, { manager }: Writer): readonly Conflict[] {
   if (conflicts.length === 0 || manager !== KUBECTL) return conflicts
   const allowed = fieldsAsLastApplied(live, SEARCH_GROUP_VERSION, REGISTRY)
   return conflicts
