@@ -4,10 +4,8 @@
  */
 import { randomUUID } from 'node:crypto'
 import path from 'node:path'
-import { SEARCH_GROUP_VERSION } from '../api/resource-registry.ts'
 import type { Route } from '../apiserver/create-listener.ts'
 import type { HealthCheck } from '../apiserver/health.ts'
-import { createResourceRegistriesHandler } from '../apiserver/resource-registries.ts'
 import { BulkWriter } from '../backendstore/bulk-writer.ts'
 import { SqliteStore } from '../backendstore/sqlite/store.ts'
 import { Cache } from '../cache/cache.ts'
@@ -17,19 +15,12 @@ import { httpReflectorRunner } from '../controller/http-reflector-runner.ts'
 import { RegistryStatusWriter } from '../controller/registry-status-writer.ts'
 import { ReflectorMetrics } from '../controller/reflector-metrics.ts'
 import { Fleet } from '../fleet/fleet.ts'
-import { createColumnSource, type ColumnSource } from '../http/column-source.ts'
-import { createProxyHandler } from '../proxy/framework.ts'
+import { createColumnSource } from '../http/column-source.ts'
 import type { Rights } from '../http/rights.ts'
 import type { Plugin } from '../proxy/plugin.ts'
-import type { MemberDiscovery } from '../proxy/ports.ts'
-import { createCachePlugin } from '../proxy/plugins/cache.ts'
-import { createClusterPlugin } from '../proxy/plugins/cluster.ts'
-import { createLivePlugin } from '../proxy/plugins/live.ts'
 import { WatchGuards } from '../proxy/watch/watch-guards.ts'
 import { RegistryInformer } from '../registry/registry-informer.ts'
 import { ResourceRegistries } from '../registry/resource-registries.ts'
-import { createSearchCacheHandler } from '../search/cache-handler.ts'
-import { createQueryHandler } from '../search/query-handler.ts'
 import type { Logger } from '../telemetry/logger.ts'
 import { createMetricsRegistry, type Registry } from '../telemetry/metrics.ts'
 import { addProcessMetrics } from '../telemetry/process-metrics.ts'
@@ -41,6 +32,7 @@ import type { CommonConfig } from './options/config.ts'
 import { readyClusters } from './ready-clusters.ts'
 import { registryStats } from './registry-stats.ts'
 import { openRegistryStore, type RegistryStoreOptions } from './registry-store.ts'
+import { memberDiscovery, routesOf, type PluginParts } from './routes.ts'
 import { SyncCheck } from './sync-check.ts'
 
 export interface Runtime {
@@ -69,14 +61,6 @@ export interface ServiceOptions extends RegistryStoreOptions {
 /** Rights that are followed as long as the service runs. */
 export interface FollowedRights extends Rights {
   run?(signal: AbortSignal): Promise<void>
-}
-
-export interface PluginParts {
-  readonly rights: { readonly rights: Rights; readonly guards: WatchGuards } | undefined
-  readonly fleet: Fleet
-  readonly cache: Cache
-  readonly discovery: MemberDiscovery
-  readonly columns: ColumnSource
 }
 
 export interface Service {
@@ -135,21 +119,18 @@ export async function createService(options: ServiceOptions): Promise<Service> {
     columns,
     rights: guarded,
   }
-  const registriesRoute: Route = {
-    prefix: `/apis/${SEARCH_GROUP_VERSION}/resourceregistries`,
-    handler: createResourceRegistriesHandler({ registries, clock, random, stats: registryStats(controller, cache) }),
-  }
   return {
     fleet,
     registries,
     discovery,
     store,
     metrics,
-    routes: [
-      registriesRoute,
-      ...searchRoutes(options, parts, discovery, { store, writer }),
-      ...proxyRoutes(options, parts),
-    ],
+    routes: routesOf(options, parts, {
+      registries: { registries, clock, random, stats: registryStats(controller, cache) },
+      discovery,
+      store,
+      writer,
+    }),
     checks: [sync],
     start(fleetSynced) {
       sync.start(fleetSynced)
@@ -185,48 +166,4 @@ function firstSync(controller: Controller, sync: SyncCheck): Promise<void> {
     const unlisten = controller.onChange(check)
     check()
   })
-}
-
-function memberDiscovery(fleet: Fleet, discovery: DiscoveryTracker): MemberDiscovery {
-  return {
-    resources(cluster) {
-      const member = fleet.member(cluster)
-      return member === undefined ? undefined : discovery.resources(member.facts)
-    },
-  }
-}
-
-interface SearchParts {
-  readonly store: SqliteStore
-  readonly writer: BulkWriter
-}
-
-function searchRoutes(
-  { search, runtime: { clock } }: ServiceOptions,
-  { fleet, cache, columns, ...parts }: PluginParts,
-  { known }: DiscoveryTracker,
-  { store, writer }: SearchParts,
-): Route[] {
-  if (!search) return []
-  const prefix = `/apis/${SEARCH_GROUP_VERSION}/search`
-  const clusters = { names: () => fleet.members().map(({ facts }) => facts.name) }
-  const rights = parts.rights?.rights
-  const cacheHandler = createSearchCacheHandler({ cache, known, clusters, columns, clock, rights })
-  const queryHandler = createQueryHandler({ store, cache, clock, clusters, index: writer, rights })
-  return [
-    { prefix: `${prefix}/cache`, handler: cacheHandler, errorField: true },
-    { prefix: `${prefix}/query`, handler: queryHandler, errorField: true },
-  ]
-}
-
-function proxyRoutes({ proxy, lastPlugin, runtime: { clock, random } }: ServiceOptions, parts: PluginParts): Route[] {
-  if (!proxy) return []
-  const { fleet, cache, columns, rights } = parts
-  const plugins = [
-    createCachePlugin({ cache, columns, clock, random, rights }),
-    createLivePlugin({ ...parts, clock, random }),
-    createClusterPlugin({ cache, rights }),
-    lastPlugin(parts),
-  ]
-  return [{ prefix: `/apis/${SEARCH_GROUP_VERSION}/proxying`, handler: createProxyHandler({ plugins, fleet }) }]
 }

@@ -17,7 +17,7 @@ const facts = (ready: boolean): ClusterFacts => ({
 })
 
 it('--stale-clusters=drop: a cluster leaves while it is not ready, and comes back', () => {
-  const fleet = new Fleet(assert.fail)
+  const fleet = new Fleet((error) => assert.fail(String(error)))
   const view = readyClusters(fleet)
   const heard: string[] = []
   const stop = view.onChange(({ type, member }) => heard.push(`${type} ${member.facts.ready}`))

@@ -1,0 +1,90 @@
+/** Which handler answers which path, joined with what it reads from. */
+import { SEARCH_GROUP_VERSION } from '../api/resource-registry.ts'
+import type { Route } from '../apiserver/create-listener.ts'
+import {
+  createResourceRegistriesHandler,
+  type ResourceRegistriesHandlerOptions,
+} from '../apiserver/resource-registries.ts'
+import type { BulkWriter } from '../backendstore/bulk-writer.ts'
+import type { SqliteStore } from '../backendstore/sqlite/store.ts'
+import type { Cache } from '../cache/cache.ts'
+import type { DiscoveryTracker } from '../controller/discovery-tracker.ts'
+import type { Fleet } from '../fleet/fleet.ts'
+import type { ColumnSource } from '../http/column-source.ts'
+import type { Rights } from '../http/rights.ts'
+import { createProxyHandler } from '../proxy/framework.ts'
+import { createCachePlugin } from '../proxy/plugins/cache.ts'
+import { createClusterPlugin } from '../proxy/plugins/cluster.ts'
+import { createLivePlugin } from '../proxy/plugins/live.ts'
+import type { WatchGuards } from '../proxy/watch/watch-guards.ts'
+import type { MemberDiscovery } from '../proxy/ports.ts'
+import { createSearchCacheHandler } from '../search/cache-handler.ts'
+import { createQueryHandler } from '../search/query-handler.ts'
+import type { ServiceOptions } from './service.ts'
+
+export interface PluginParts {
+  readonly rights: { readonly rights: Rights; readonly guards: WatchGuards } | undefined
+  readonly fleet: Fleet
+  readonly cache: Cache
+  readonly discovery: MemberDiscovery
+  readonly columns: ColumnSource
+}
+
+/** What the handlers of search and registries read besides `PluginParts`. */
+export interface RouteParts extends SearchParts {
+  readonly registries: ResourceRegistriesHandlerOptions
+  readonly discovery: DiscoveryTracker
+}
+
+export function routesOf(options: ServiceOptions, parts: PluginParts, more: RouteParts): Route[] {
+  const prefix = `/apis/${SEARCH_GROUP_VERSION}/resourceregistries`
+  return [
+    { prefix, handler: createResourceRegistriesHandler(more.registries) },
+    ...searchRoutes(options, parts, more.discovery, more),
+    ...proxyRoutes(options, parts),
+  ]
+}
+
+export function memberDiscovery(fleet: Fleet, discovery: DiscoveryTracker): MemberDiscovery {
+  return {
+    resources(cluster) {
+      const member = fleet.member(cluster)
+      return member === undefined ? undefined : discovery.resources(member.facts)
+    },
+  }
+}
+
+interface SearchParts {
+  readonly store: SqliteStore
+  readonly writer: BulkWriter
+}
+
+function searchRoutes(
+  { search, runtime: { clock } }: ServiceOptions,
+  { fleet, cache, columns, ...parts }: PluginParts,
+  { known }: DiscoveryTracker,
+  { store, writer }: SearchParts,
+): Route[] {
+  if (!search) return []
+  const prefix = `/apis/${SEARCH_GROUP_VERSION}/search`
+  const clusters = { names: () => fleet.members().map(({ facts }) => facts.name) }
+  const rights = parts.rights?.rights
+  const cacheHandler = createSearchCacheHandler({ cache, known, clusters, columns, clock, rights })
+  const queryHandler = createQueryHandler({ store, cache, clock, clusters, index: writer, rights })
+  return [
+    { prefix: `${prefix}/cache`, handler: cacheHandler, errorField: true },
+    { prefix: `${prefix}/query`, handler: queryHandler, errorField: true },
+  ]
+}
+
+function proxyRoutes({ proxy, lastPlugin, runtime: { clock, random } }: ServiceOptions, parts: PluginParts): Route[] {
+  if (!proxy) return []
+  const { fleet, cache, columns, rights } = parts
+  const plugins = [
+    createCachePlugin({ cache, columns, clock, random, rights }),
+    createLivePlugin({ ...parts, clock, random }),
+    createClusterPlugin({ cache, rights }),
+    lastPlugin(parts),
+  ]
+  return [{ prefix: `/apis/${SEARCH_GROUP_VERSION}/proxying`, handler: createProxyHandler({ plugins, fleet }) }]
+}
