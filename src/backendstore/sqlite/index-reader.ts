@@ -1,7 +1,7 @@
 /** Answers searches over one connection; runs in its own thread. */
 import type { DatabaseSync } from 'node:sqlite'
 import { badRequest } from '../../kube/status-error.ts'
-import type { TextPredicate } from '../../query/resolve.ts'
+import type { Predicate, TextPredicate } from '../../query/resolve.ts'
 import { RANK, type SearchHit, type SearchRequest, type SearchResult } from '../../query/search-request.ts'
 import { wordTerms } from '../../query/term.ts'
 import { foldCase } from '../../query/tokens.ts'
@@ -44,21 +44,23 @@ export class IndexReader {
   }
 
   #search(request: SearchRequest): SearchResult {
-    const filter = this.#filter(request)
+    const found = this.#found(request)
+    const filter = request.visible === undefined ? found : restrict(this.#db, found, request.visible)
     const ranks = request.sort.length === 0 && request.ranked.length > 0
     // Found once if it is needed more than once; else FTS5 feeds the sort as it goes.
     const source = request.facets.length > 0 || 'sql' in filter ? this.#materialise(filter) : filter
-    if (ranks) this.#rank('sql' in filter ? source : filter, request.ranked)
+    // What is not visible may be ranked: nobody looks at it, and FTS5 is fastest on its own.
+    if (ranks) this.#rank(found, request.ranked)
     const { hits, more } = this.#page(source, request, ranks)
     const total = this.#count(source)
     return { total, totalIsExact: true, hits, more, facets: countFacets(this.#db, request.facets, total) }
   }
 
-  #filter({ predicate, visible }: SearchRequest): Filter {
-    if (visible === undefined) return compileFilter(predicate, this.#vocabulary)
-    const hint = visibleHint(visible)
-    const children = hint === undefined ? [predicate] : [predicate, hint]
-    return restrict(this.#db, compileFilter({ type: 'and', children }, this.#vocabulary), visible)
+  /** Whatever is visible of it is left for `restrict`. */
+  #found({ predicate, visible }: SearchRequest): Filter {
+    const hint = visible === undefined ? undefined : visibleHint(visible)
+    const whole: Predicate = hint === undefined ? predicate : { type: 'and', children: [predicate, hint] }
+    return compileFilter(whole, this.#vocabulary)
   }
 
   #materialise(filter: Filter): Filter {
