@@ -238,7 +238,8 @@ class Exchange {
     const verb = this.#kind === 'watch' ? 'watch' : attributes.verb
     metrics.ended(this.#kind, { verb, resource, subresource }, code, seconds)
     this.#audit?.ended()
-    log.debug({ method: this.#method, path: this.#path, code, seconds }, 'request')
+    const { httpVersion: http } = this.#request
+    log.debug({ http, method: this.#method, path: this.#path, code, seconds }, 'request')
   }
 }
 

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
-import { describe, it } from 'node:test'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { after, describe, it } from 'node:test'
 import { KARMADA_SEARCH_FLAGS } from '../../src/app/options/karmada-search-flags.ts'
 import { readCommandLine, UsageError, type Config, type ServeConfig } from '../../src/app/options/config.ts'
 
@@ -177,6 +179,165 @@ describe('flags of etcd', () => {
         '--etcd-servers: expected http://HOST:PORT or https://HOST:PORT, not http://c:1/path',
       ],
     )
+  })
+})
+
+describe('flags of serving', () => {
+  const folder = mkdtempSync(path.join(tmpdir(), 'fleetsearch-flags-'))
+  after(() => rmSync(folder, { recursive: true, force: true }))
+
+  function file(name: string, text = 'x'): string {
+    const full = path.join(folder, name)
+    writeFileSync(full, text)
+    return full
+  }
+
+  it('choose versions, ciphers and curves of TLS by their Go names', () => {
+    const { serving } = serve(
+      '--tls-min-version=VersionTLS13',
+      '--tls-cipher-suites=TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256,TLS_AES_128_GCM_SHA256',
+      '--tls-curve-preferences=29,23',
+    )
+    assert.equal(serving.tlsMinVersion, 'TLSv1.3')
+    assert.ok(serving.tlsCiphers.endsWith(':ECDHE-RSA-AES128-GCM-SHA256'))
+    assert.equal(serving.tlsCurves, 'X25519:P-256')
+    assert.equal(serve().serving.tlsMinVersion, 'TLSv1.2')
+    assert.match(faults(['--tls-cipher-suites=RC5'])[0] ?? '', /^--tls-cipher-suites: RC5 is no cipher suite/)
+    assert.match(faults(['--tls-curve-preferences=x'])[0] ?? '', /^--tls-curve-preferences: x is no curve/)
+    assert.match(serve('--tls-cipher-suites=TLS_RSA_WITH_AES_128_CBC_SHA').warnings.join(), /is insecure/)
+  })
+
+  it('name certificates for server names, several of them', () => {
+    const [crt, key] = [file('a.crt'), file('a.key')]
+    const { serving } = serve(`--tls-sni-cert-key=${crt},${key}`, `--tls-sni-cert-key=${crt},${key}:*.a.org, b.org`)
+    assert.deepEqual(serving.sniCertificates, [
+      { certFile: crt, keyFile: key, names: [] },
+      { certFile: crt, keyFile: key, names: ['*.a.org', 'b.org'] },
+    ])
+    assert.match(faults([`--tls-sni-cert-key=${crt}`])[0] ?? '', /expected CERTIFICATE,KEY/)
+    assert.match(faults([`--tls-sni-cert-key=${crt},/no/such`])[0] ?? '', /ENOENT/)
+  })
+
+  it('switch HTTP/2 off and bound it, spread clients, share the port, and demand HTTPS', () => {
+    const { serving } = serve(
+      '--disable-http2-serving',
+      '--http2-max-streams-per-connection=7',
+      '--goaway-chance=0.01',
+      '--permit-port-sharing',
+      '--strict-transport-security-directives=max-age=31536000,includeSubDomains',
+    )
+    assert.equal(serving.http2, false)
+    assert.equal(serving.http2MaxStreams, 7)
+    assert.equal(serving.goawayChance, 0.01)
+    assert.equal(serving.sharePort, true)
+    assert.equal(serving.hsts, 'max-age=31536000; includeSubDomains')
+    const plain = serve().serving
+    assert.deepEqual([plain.http2, plain.http2MaxStreams, plain.goawayChance, plain.hsts], [true, 0, 0, undefined])
+    assert.match(faults(['--goaway-chance=0.5'])[0] ?? '', /between 0 and 0.02/)
+  })
+
+  it('bound reads and writes apart', () => {
+    const config = serve('--max-requests-inflight=3', '--max-mutating-requests-inflight=2')
+    assert.deepEqual([config.maxRequestsInflight, config.maxMutatingRequestsInflight], [3, 2])
+    assert.deepEqual([serve().maxRequestsInflight, serve().maxMutatingRequestsInflight], [400, 200])
+  })
+
+  it('say how callers are known', () => {
+    const authentication = serve().authentication
+    assert.deepEqual(authentication, {
+      kubeconfig: undefined,
+      clientCaFile: undefined,
+      requestHeader: undefined,
+      skipLookup: false,
+      tolerateLookupFailure: false,
+      tokenTtlMs: 10_000,
+    })
+    const other = serve(
+      '--authentication-skip-lookup',
+      '--authentication-tolerate-lookup-failure',
+      '--authentication-token-webhook-cache-ttl=1m',
+      `--client-ca-file=${file('ca.crt')}`,
+      `--requestheader-client-ca-file=${file('proxy.crt')}`,
+      '--requestheader-username-headers=X-First,X-Second',
+      '--requestheader-uid-headers=X-Uid',
+    ).authentication
+    assert.deepEqual([other.skipLookup, other.tolerateLookupFailure, other.tokenTtlMs], [true, true, 60_000])
+    assert.deepEqual(other.requestHeader?.usernameHeaders, ['x-first', 'x-second'])
+    assert.deepEqual(other.requestHeader?.uidHeaders, ['x-uid'])
+    assert.deepEqual(other.requestHeader?.groupHeaders, ['x-remote-group'])
+    assert.deepEqual(
+      faults([`--requestheader-client-ca-file=${file('proxy.crt')}`, '--requestheader-extra-headers-prefix= ']),
+      ['--requestheader-extra-headers-prefix: a name is empty'],
+    )
+  })
+
+  it('allow paths, with a * at their end alone', () => {
+    assert.deepEqual(serve('--authorization-always-allow-paths=healthz,/live*').alwaysAllowPaths, [
+      '/healthz',
+      '/live*',
+    ])
+    assert.match(faults(['--authorization-always-allow-paths=/a*/b'])[0] ?? '', /\* may stand at the end/)
+  })
+
+  it('say what is recorded, where, and for how long', () => {
+    const policy = file('policy.yaml', '{apiVersion: audit.k8s.io/v1, kind: Policy, rules: [{level: Metadata}]}')
+    const { audit } = serve(`--audit-policy-file=${policy}`, '--audit-log-path=/var/log/audit.log')
+    assert.ok(audit)
+    const { policy: _policy, ...rest } = audit
+    assert.deepEqual(rest, {
+      path: '/var/log/audit.log',
+      format: 'json',
+      mode: 'blocking',
+      batchBufferSize: 10_000,
+      batchMaxSize: 1,
+      batchMaxWaitMs: 0,
+      maxBytes: 100 << 20,
+      maxAgeMs: 366 * 86_400_000,
+      maxBackups: 100,
+      compress: false,
+      maxEventBytes: undefined,
+    })
+    const other = serve(
+      `--audit-policy-file=${policy}`,
+      '--audit-log-path=-',
+      '--audit-log-format=legacy',
+      '--audit-log-mode=batch',
+      '--audit-log-batch-buffer-size=5',
+      '--audit-log-batch-max-size=2',
+      '--audit-log-batch-max-wait=3s',
+      '--audit-log-maxsize=1',
+      '--audit-log-maxage=2',
+      '--audit-log-maxbackup=3',
+      '--audit-log-compress',
+      '--audit-log-truncate-enabled',
+      '--audit-log-truncate-max-event-size=4096',
+    ).audit
+    assert.ok(other)
+    const { policy: _other, ...changed } = other
+    assert.deepEqual(changed, {
+      path: '-',
+      format: 'legacy',
+      mode: 'batch',
+      batchBufferSize: 5,
+      batchMaxSize: 2,
+      batchMaxWaitMs: 3_000,
+      maxBytes: 1 << 20,
+      maxAgeMs: 2 * 86_400_000,
+      maxBackups: 3,
+      compress: true,
+      maxEventBytes: 4_096,
+    })
+    assert.equal(serve().audit, undefined)
+    assert.match(serve('--audit-log-path=-').warnings.join(), /without --audit-policy-file: nothing is recorded/)
+    assert.match(
+      serve(`--audit-policy-file=${policy}`).warnings.join(),
+      /without --audit-log-path: nothing is recorded/,
+    )
+    assert.deepEqual(faults([`--audit-policy-file=${file('bad.yaml', '{kind: Policy}')}`, '--audit-log-version=v2']), [
+      '--audit-policy-file: apiVersion: must be audit.k8s.io/v1',
+      '--audit-policy-file: rules: a policy without rules records nothing',
+      '--audit-log-version must be audit.k8s.io/v1',
+    ])
   })
 })
 
