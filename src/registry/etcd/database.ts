@@ -172,9 +172,9 @@ export class EtcdDatabase {
     const why = failure instanceof Error ? failure.message : String(failure)
     if (!this.#failing && !this.#closed) this.#options.logger.warn({ servers, err: failure }, 'etcd does not answer')
     this.#failing = true
+    // Without a Retry-After: clients would repeat a write that may have been carried out, and hang instead of telling.
     return new StatusError('serviceUnavailable', `registries in etcd (${servers}) are not available: ${why}`, {
       cause: failure,
-      details: { retryAfterSeconds: 1 },
     })
   }
 }

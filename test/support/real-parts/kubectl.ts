@@ -13,6 +13,8 @@ export interface KubectlOptions {
   readonly signal?: AbortSignal
   /** Where it keeps discovery; default a folder for this process. Tests of discovery want a fresh one each. */
   readonly cacheDir?: string
+  /** More than PATH, HOME and KUBECONFIG, e.g. KUBE_EDITOR. */
+  readonly env?: Readonly<Record<string, string>>
 }
 
 export interface KubectlResult {
@@ -36,7 +38,7 @@ export async function tryKubectl(args: readonly string[], options: KubectlOption
   const { kubectl } = await binaries('kubectl')
   home ??= temporaryHome()
   const child = spawn(kubectl, ['--cache-dir', options.cacheDir ?? path.join(home, 'cache'), ...args], {
-    env: { PATH: process.env['PATH'] ?? '', HOME: home, KUBECONFIG: options.kubeconfig ?? '/dev/null' },
+    env: { PATH: process.env['PATH'] ?? '', HOME: home, KUBECONFIG: options.kubeconfig ?? '/dev/null', ...options.env },
     ...(options.signal === undefined ? {} : { signal: options.signal }),
   })
   let stdout = ''
