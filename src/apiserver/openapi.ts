@@ -1,159 +1,109 @@
-/** OpenAPI of our own group: the schema of ResourceRegistry, as v3 documents and as one v2 document. */
+/**
+ * `/openapi/v2` and `/openapi/v3` of our own group, made from what the registry knows of its fields. The same program
+ * serves the same bytes from every replica. Source: kube-openapi pkg/handler, pkg/handler3.
+ */
 import { createHash } from 'node:crypto'
-import { SEARCH_GROUP, SEARCH_GROUP_VERSION, SEARCH_VERSION } from '../api/resource-registry.ts'
+import type { OutgoingHttpHeaders } from 'node:http'
+import { SEARCH_GROUP, SEARCH_GROUP_VERSION } from '../api/resource-registry.ts'
+import { parseAccept } from '../http/accept.ts'
+import { sendBytes, type Exchange } from '../http/answer.ts'
+import { pathNotFound } from '../http/status-response.ts'
+import { StatusError } from '../kube/status-error.ts'
+import type { Clock } from '../util/clock.ts'
+import { META_DEFINITIONS } from './openapi/meta-model.ts'
+import { META, type Definitions } from './openapi/model.ts'
+import { GROUP_PATHS, VERSION_PATHS } from './openapi/operations.ts'
+import { registryDefinitions } from './openapi/registry-model.ts'
+import { openApiV2 } from './openapi/v2.ts'
+import { openApiV3 } from './openapi/v3.ts'
 
-type Schema = Readonly<Record<string, unknown>>
-
-const string = (description: string): Schema => ({ type: 'string', description })
-const listOf = (items: Schema, description: string): Schema => ({
-  type: 'array',
-  items,
-  description,
-  'x-kubernetes-list-type': 'atomic',
-})
-const object = (
-  description: string,
-  properties: Readonly<Record<string, Schema>>,
-  required: readonly string[] = [],
-): Schema => ({
-  type: 'object',
-  description,
-  properties,
-  ...(required.length === 0 ? {} : { required }),
-})
-
-const requirement = object(
-  'A requirement: key, operator (In, NotIn, Exists, DoesNotExist) and values.',
-  {
-    key: string('Label or field.'),
-    operator: string('How key and values relate.'),
-    values: listOf({ type: 'string' }, 'Values.'),
-  },
-  ['key', 'operator'],
-)
-
-const engine = object('A search engine to mirror into.', {
-  addresses: listOf({ type: 'string' }, 'http or https URLs of the engine.'),
-  secretRef: object('Secret with username and password.', {
-    namespace: string('Its namespace.'),
-    name: string('Its name.'),
-  }),
-})
-
-const spec = object(
-  'Which resources of which clusters are cached and searched.',
-  {
-    targetCluster: object('Which clusters; empty matches every cluster.', {
-      clusterNames: listOf({ type: 'string' }, 'Only these clusters.'),
-      exclude: listOf({ type: 'string' }, 'All but these clusters.'),
-      labelSelector: object('Clusters by label.', {
-        matchLabels: { type: 'object', additionalProperties: { type: 'string' } },
-        matchExpressions: listOf(requirement, 'All must hold.'),
-      }),
-      fieldSelector: object('Clusters by provider, region or zone.', {
-        matchExpressions: listOf(requirement, 'All must hold.'),
-      }),
-    }),
-    resourceSelectors: listOf(
-      object(
-        'One kind, in one namespace or all.',
-        {
-          apiVersion: string('e.g. apps/v1.'),
-          kind: string('e.g. Deployment.'),
-          namespace: string('Empty: all namespaces.'),
-        },
-        ['apiVersion', 'kind'],
-      ),
-      'Which kinds.',
-    ),
-    backendStore: object('Where objects are mirrored besides the embedded store.', {
-      openSearch: engine,
-      elasticsearch: engine,
-    }),
-  },
-  ['resourceSelectors'],
-)
-
-const status = object('What became of it.', {
-  conditions: listOf({ type: 'object', 'x-kubernetes-preserve-unknown-fields': true }, 'Conditions.'),
-})
-
-const typed = (extra: Readonly<Record<string, Schema>>): Readonly<Record<string, Schema>> => ({
-  apiVersion: string('Version of the schema.'),
-  kind: string('Kind of the object.'),
-  ...extra,
-})
-const metadata: Schema = {
-  type: 'object',
-  description: 'Standard metadata.',
-  'x-kubernetes-preserve-unknown-fields': true,
+interface Document {
+  readonly bytes: Buffer
+  /** Changes with the bytes. */
+  readonly hash: string
 }
-const gvk = (kind: string): Schema => ({
-  'x-kubernetes-group-version-kind': [{ group: SEARCH_GROUP, version: SEARCH_VERSION, kind }],
-})
 
-const PREFIX = 'io.karmada.search.v1alpha1'
+const V3 = '/openapi/v3'
+const YEAR_MS = 365 * 24 * 3600 * 1000
 
-function schemas(reference: (name: string) => string): Record<string, Schema> {
-  const registry = object(
-    'Configures the collection of resources of member clusters.',
-    typed({ metadata, spec, status }),
-  )
-  const items = listOf({ $ref: reference(`${PREFIX}.ResourceRegistry`) }, 'The registries.')
-  return {
-    [`${PREFIX}.ResourceRegistry`]: { ...registry, ...gvk('ResourceRegistry') },
-    [`${PREFIX}.ResourceRegistryList`]: {
-      ...object('A list of registries.', typed({ metadata, items }), ['items']),
-      ...gvk('ResourceRegistryList'),
-    },
+export type OpenApi = (exchange: Exchange) => Promise<void>
+
+/** Answers reads of `/openapi/…`. Throws `notFound` for a document that there is not, `notAcceptable` for any format but JSON. */
+export function createOpenApi(clock: Pick<Clock, 'nowMs'>): OpenApi {
+  const definitions: Definitions = { ...META_DEFINITIONS, ...registryDefinitions() }
+  const v2 = documentOf(openApiV2({ ...GROUP_PATHS, ...VERSION_PATHS }, definitions))
+  const v3 = new Map([
+    [`apis/${SEARCH_GROUP}`, documentOf(openApiV3(GROUP_PATHS, groupDefinitions()))],
+    [`apis/${SEARCH_GROUP_VERSION}`, documentOf(openApiV3(VERSION_PATHS, definitions))],
+  ])
+  const index = documentOf({
+    paths: Object.fromEntries([...v3].map(([path, { hash }]) => [path, { serverRelativeURL: urlOf(path, hash) }])),
+  })
+  return (exchange) => {
+    const { path } = exchange.request
+    if (path === V3) return send(exchange, index)
+    if (path === '/openapi/v2') return send(exchange, v2)
+    const name = path.slice(V3.length + 1)
+    const document = path.startsWith(`${V3}/`) ? v3.get(name) : undefined
+    if (document === undefined) throw pathNotFound()
+    return sendHashed(exchange, name, document, clock)
   }
 }
 
-const info = { title: 'Fleetsearch', version: SEARCH_VERSION }
-
-/** Index of `/openapi/v3`. URLs carry the hash of what they name, so that clients may keep it for ever. */
-export function openApiV3Index(): object {
-  const path = `apis/${SEARCH_GROUP_VERSION}`
-  return { paths: { [path]: { serverRelativeURL: `/openapi/v3/${path}?hash=${V3_HASH}` } } }
+function groupDefinitions(): Definitions {
+  const names = ['APIGroup', 'GroupVersionForDiscovery', 'ServerAddressByClientCIDR'].map((name) => `${META}.${name}`)
+  return Object.fromEntries(Object.entries(META_DEFINITIONS).filter(([name]) => names.includes(name)))
 }
 
-export const OPENAPI_V3: object = {
-  openapi: '3.0.0',
-  info,
-  paths: {
-    [`/apis/${SEARCH_GROUP_VERSION}/resourceregistries`]: {
-      get: {
-        operationId: 'listSearchKarmadaIoV1alpha1ResourceRegistry',
-        'x-kubernetes-action': 'list',
-        ...{
-          'x-kubernetes-group-version-kind': { group: SEARCH_GROUP, version: SEARCH_VERSION, kind: 'ResourceRegistry' },
-        },
-        responses: {
-          '200': {
-            description: 'OK',
-            content: {
-              'application/json': { schema: { $ref: `#/components/schemas/${PREFIX}.ResourceRegistryList` } },
-            },
-          },
-        },
-      },
-    },
-  },
-  components: { schemas: schemas((name) => `#/components/schemas/${name}`) },
+function documentOf(value: object): Document {
+  const bytes = Buffer.from(JSON.stringify(value))
+  return { bytes, hash: createHash('sha512').update(bytes).digest('hex').toUpperCase() }
 }
 
-const V3_HASH = createHash('sha512').update(JSON.stringify(OPENAPI_V3)).digest('hex').toUpperCase().slice(0, 128)
+function urlOf(path: string, hash: string): string {
+  return `${V3}/${path}?hash=${hash}`
+}
 
-export const OPENAPI_V2: object = {
-  swagger: '2.0',
-  info,
-  paths: {
-    [`/apis/${SEARCH_GROUP_VERSION}/resourceregistries`]: {
-      get: {
-        operationId: 'listSearchKarmadaIoV1alpha1ResourceRegistry',
-        responses: { '200': { description: 'OK', schema: { $ref: `#/definitions/${PREFIX}.ResourceRegistryList` } } },
-      },
-    },
-  },
-  definitions: schemas((name) => `#/definitions/${name}`),
+/**
+ * What is asked for by its hash never changes; another hash than ours leads to ours. A kube-apiserver in front of us makes
+ * 502 of a redirect, and asks by an old hash for a while after an upgrade: there the document itself, not to be kept.
+ */
+function sendHashed(exchange: Exchange, path: string, document: Document, clock: Pick<Clock, 'nowMs'>): Promise<void> {
+  const { query, incoming } = exchange.request
+  const asked = query.get('hash') ?? ''
+  if (asked === document.hash) {
+    const expires = new Date(clock.nowMs() + YEAR_MS).toUTCString()
+    return send(exchange, document, { 'cache-control': 'public, immutable', expires })
+  }
+  if (asked === '' || incoming.headers['x-forwarded-for'] !== undefined) return send(exchange, document)
+  requireJson(exchange)
+  const headers = { location: urlOf(path, document.hash), vary: 'Accept', 'content-type': 'text/plain; charset=utf-8' }
+  return sendBytes(exchange, { status: 301, headers }, Buffer.alloc(0))
+}
+
+function send(exchange: Exchange, { bytes, hash }: Document, more: OutgoingHttpHeaders = {}): Promise<void> {
+  requireJson(exchange)
+  const headers = { etag: `"${hash}"`, vary: 'Accept', ...more }
+  if (!knows(exchange, hash)) {
+    return sendBytes(exchange, { headers: { 'content-type': 'application/json', ...headers } }, bytes)
+  }
+  exchange.response.writeHead(304, { 'cache-control': 'no-cache, private', ...headers })
+  exchange.response.end()
+  return Promise.resolve()
+}
+
+/** Whether If-None-Match names the document, also as a weak tag: proxies that compress make it one. */
+function knows({ request }: Exchange, hash: string): boolean {
+  const tags = request.incoming.headers['if-none-match']?.split(',').map((tag) => tag.trim()) ?? []
+  return tags.some((tag) => tag === '*' || tag.replace(/^W\//, '') === `"${hash}"`)
+}
+
+/** A kube-apiserver that aggregates us prefers protobuf, which we do not speak; JSON is its second choice. */
+function requireJson({ request }: Exchange): void {
+  const accept = request.incoming.headers.accept
+  if (accept === undefined || accept.trim() === '') return
+  const takesJson = parseAccept(accept).some(
+    ({ type, subtype }) => (type === 'application' || type === '*') && (subtype === 'json' || subtype === '*'),
+  )
+  if (!takesJson) throw new StatusError('notAcceptable', 'only application/json is served here', { details: {} })
 }

@@ -8,8 +8,9 @@ import type { ApiHandler, ApiRequest } from '../http/api-request.ts'
 import { pathNotFound } from '../http/status-response.ts'
 import { StatusError } from '../kube/status-error.ts'
 import type { Registry } from '../telemetry/metrics.ts'
+import { systemClock, type Clock } from '../util/clock.ts'
 import { answerHealth, type HealthCheck, type HealthEndpoint } from './health.ts'
-import { OPENAPI_V2, OPENAPI_V3, openApiV3Index } from './openapi.ts'
+import { createOpenApi } from './openapi.ts'
 import { aggregatedDiscovery, API_GROUP, API_RESOURCE_LIST, apiGroupList } from './own-discovery.ts'
 
 export interface PlainPathsOptions {
@@ -19,6 +20,8 @@ export interface PlainPathsOptions {
   readonly platform: string
   /** Shown at `/`. */
   readonly paths: readonly string[]
+  /** For what may be kept how long. Default: the system's. */
+  readonly clock?: Pick<Clock, 'nowMs'>
 }
 
 interface Answer {
@@ -33,10 +36,15 @@ type Answerer = (request: ApiRequest) => Answer | Promise<Answer>
 /** Answers `request.path`; throws `notFound` for every other path, `methodNotAllowed` for what is no read. */
 export function createPlainPaths(options: PlainPathsOptions): ApiHandler {
   const answerers = tableOf(options)
+  const openApi = createOpenApi(options.clock ?? systemClock)
   return async (request, response) => {
+    if (request.path.startsWith('/openapi/')) {
+      if (!isRead(request)) throw readsOnly(request)
+      return openApi({ request, response })
+    }
     const answerer = answerers.get(request.path) ?? healthOf(options, request.path)
     if (answerer === undefined) throw pathNotFound()
-    if (request.method !== 'GET' && request.method !== 'HEAD') throw readsOnly(request)
+    if (!isRead(request)) throw readsOnly(request)
     send(request, response, await answerer(request))
   }
 }
@@ -50,9 +58,6 @@ function tableOf(options: PlainPathsOptions): ReadonlyMap<string, Answerer> {
     ['/apis', groups],
     [`/apis/${SEARCH_GROUP}`, () => ({ body: API_GROUP })],
     [`/apis/${SEARCH_GROUP_VERSION}`, () => ({ body: API_RESOURCE_LIST })],
-    ['/openapi/v2', openApiV2],
-    ['/openapi/v3', () => ({ body: openApiV3Index() })],
-    [`/openapi/v3/apis/${SEARCH_GROUP_VERSION}`, openApiV3],
   ])
 }
 
@@ -83,18 +88,6 @@ function groups({ incoming }: ApiRequest): Answer {
   return { headers: { vary: 'Accept', 'content-type': type }, body: aggregatedDiscovery(aggregated) }
 }
 
-function openApiV2({ incoming }: ApiRequest): Answer {
-  // The aggregator prefers protobuf, which we do not speak; it takes JSON as its second choice.
-  if (!/json|\*\/\*/.test(incoming.headers.accept ?? '*/*')) {
-    throw new StatusError('notAcceptable', 'only application/json is served here', { details: {} })
-  }
-  return { body: OPENAPI_V2 }
-}
-
-function openApiV3({ query }: ApiRequest): Answer {
-  return { body: OPENAPI_V3, ...(query.has('hash') ? { headers: { 'cache-control': 'public, immutable' } } : {}) }
-}
-
 /** Which aggregated form `Accept` asks for first; undefined: the plain one. */
 function aggregatedVersion(accept = ''): 'v2' | 'v2beta1' | undefined {
   for (const part of accept.split(',')) {
@@ -118,6 +111,10 @@ function versionInfo({ version, platform }: PlainPathsOptions): object {
     compiler: 'node',
     platform,
   }
+}
+
+function isRead({ method }: ApiRequest): boolean {
+  return method === 'GET' || method === 'HEAD'
 }
 
 function readsOnly({ method, path }: ApiRequest): StatusError {

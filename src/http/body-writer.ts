@@ -128,8 +128,10 @@ export class BodyWriter {
   }
 
   #headers(compressed: boolean): OutgoingHttpHeaders {
-    const headers = { 'cache-control': 'no-cache, private', ...this.#options.headers }
-    return compressed ? { ...headers, 'content-encoding': 'gzip', vary: 'Accept-Encoding' } : headers
+    const headers: OutgoingHttpHeaders = { 'cache-control': 'no-cache, private', ...this.#options.headers }
+    if (!compressed) return headers
+    const vary = headers.vary === undefined ? 'Accept-Encoding' : `${headers.vary}, Accept-Encoding`
+    return { ...headers, 'content-encoding': 'gzip', vary }
   }
 
   async #drained(): Promise<void> {
