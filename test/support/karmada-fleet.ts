@@ -46,6 +46,7 @@ const IMPERSONATOR_TOKEN = 'karmada-impersonates'
 export const HOST_USERS = [
   { name: 'viewer', token: 'viewer-token', groups: ['viewers'] },
   { name: 'nobody', token: 'nobody-token' },
+  { name: 'team:bob', token: 'bob-token', groups: ['équipe'] },
 ]
 
 /** `joined`: which members are registered at once; default all. */
