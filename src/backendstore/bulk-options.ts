@@ -42,6 +42,8 @@ export interface BulkWriterOptions {
 
 export interface BulkWriterStatus {
   readonly pending: number
+  /** False while shards are yet to be compared with the store, or what a comparison found is yet to be written. */
+  readonly complete: boolean
   /** How long the store has been behind; 0 when it is not. */
   readonly lagMs: number
   /** Why the last batch was not taken; undefined while all is well. */

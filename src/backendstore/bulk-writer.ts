@@ -39,6 +39,10 @@ export class BulkWriter {
   readonly #inFlight = new Set<Promise<void>>()
   readonly #idle = new Set<() => void>()
   #wake: (() => void) | undefined
+  /** A comparison is under way. */
+  #comparing = false
+  /** A comparison found differences that are not all written. */
+  #catchingUp = false
   #behindSinceMs: number | undefined
   #failure: BackendStoreError | undefined
   #failures = 0
@@ -57,7 +61,8 @@ export class BulkWriter {
 
   status(): BulkWriterStatus {
     const lagMs = this.#behindSinceMs === undefined ? 0 : this.#options.clock.monotonicMs() - this.#behindSinceMs
-    return { pending: this.#pending.size, lagMs, failure: this.#failure }
+    const complete = this.#toCompare.size === 0 && !this.#comparing && !this.#catchingUp
+    return { pending: this.#pending.size, complete, lagMs, failure: this.#failure }
   }
 
   /** Resolves as soon as the store has all that the cache has. */
@@ -170,11 +175,16 @@ export class BulkWriter {
 
   async #compareNext(): Promise<void> {
     for (const [id, shard] of this.#toCompare) {
+      this.#comparing = true
       this.#toCompare.delete(id)
-      await this.#compare(shard).catch((error: unknown) => {
+      try {
+        await this.#compare(shard)
+      } catch (error) {
         this.#toCompare.set(id, shard)
         throw error
-      })
+      } finally {
+        this.#comparing = false
+      }
       if (this.#pending.size > 0) return
     }
   }
@@ -185,6 +195,7 @@ export class BulkWriter {
     if (current === undefined || state?.synced !== true) return
     const shard = { resource: current, cluster }
     const names = await this.#options.store.compare(identityOf(shard), manifestOf(shard))
+    if (names.length > 0) this.#catchingUp = true
     for (const { namespace, name } of names) {
       // What finds no room is found by the next comparison.
       if (this.#pending.isFull) return this.#compareLater(shard)
@@ -270,6 +281,7 @@ export class BulkWriter {
 
   #upToDate(): void {
     this.#behindSinceMs = undefined
+    this.#catchingUp = false
     for (const resolve of this.#idle) resolve()
     this.#idle.clear()
   }

@@ -3,6 +3,7 @@
  */
 import type { IncomingMessage } from 'node:http'
 import { sendBytes } from '../http/answer.ts'
+import { readEnvelope, readFields, textOf, type KubernetesEnvelope, type ProtobufFields } from '../kube/protobuf.ts'
 import { badRequest, StatusError } from '../kube/status-error.ts'
 import type { ProxyRequest } from './plugin.ts'
 
@@ -34,6 +35,7 @@ export async function reviewBody(incoming: IncomingMessage): Promise<Buffer> {
 }
 
 interface Review {
+  readonly apiVersion?: unknown
   readonly kind?: unknown
   readonly spec?: {
     readonly resourceAttributes?: { readonly verb?: unknown }
@@ -55,13 +57,43 @@ export async function answerReadOnlyReview(request: ProxyRequest): Promise<void>
 }
 
 function parse(body: Buffer): Review {
+  const envelope = readEnvelope(body)
+  if (envelope !== undefined) return fromProtobuf(envelope)
   try {
     const value: unknown = JSON.parse(body.toString('utf8'))
     if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value
   } catch {
     // Told below.
   }
-  throw badRequest('the body of a review must be a JSON object')
+  throw badRequest('the body of a review must be a JSON object, or protobuf')
+}
+
+/** kubectl sends reviews as protobuf. Field numbers: k8s.io/api authorization/v1/generated.proto. */
+function fromProtobuf({ apiVersion, kind, raw }: KubernetesEnvelope): Review {
+  const spec = message(readFields(raw), 2)
+  const resource = message(spec, 1)
+  const path = message(spec, 2)
+  return {
+    apiVersion,
+    kind,
+    spec: {
+      ...(resource === undefined ? {} : { resourceAttributes: texts(resource, RESOURCE_FIELDS) }),
+      ...(path === undefined ? {} : { nonResourceAttributes: texts(path, ['path', 'verb']) }),
+    },
+  }
+}
+
+const RESOURCE_FIELDS = ['namespace', 'verb', 'group', 'version', 'resource', 'subresource', 'name']
+
+function message(fields: ProtobufFields | undefined, number: number): ProtobufFields | undefined {
+  const bytes = fields?.get(number)?.at(-1)
+  return bytes === undefined ? undefined : readFields(bytes)
+}
+
+/** Fields 1, 2, … by name, those that are set. */
+function texts(fields: ProtobufFields, names: readonly string[]): Record<string, string> {
+  const entries = names.map((name, i) => [name, textOf(fields, i + 1)] as const)
+  return Object.fromEntries(entries.filter(([, text]) => text !== ''))
 }
 
 function statusOf({ kind, spec }: Review, { request: { user } }: ProxyRequest): object {

@@ -35,7 +35,14 @@ export interface QueryHandlerOptions {
   /** The clusters there are, so that one of which nothing is cached is told as missing. */
   readonly clusters?: ClusterNames
   /** How far the store is behind the cache; left out of answers without it. */
-  readonly index?: { status(): { readonly pending: number; readonly lagMs: number } }
+  readonly index?: { status(): IndexStatus }
+}
+
+export interface IndexStatus {
+  readonly pending: number
+  readonly lagMs: number
+  /** False while the store may lack what the cache has had for a while: totals are then no more than a bound. */
+  readonly complete: boolean
 }
 
 export function createQueryHandler(options: QueryHandlerOptions): ApiHandler {
@@ -44,16 +51,21 @@ export function createQueryHandler(options: QueryHandlerOptions): ApiHandler {
     checkRequest(request)
     const query = readQueryOptions(request.query, catalog, options.clock.nowMs())
     const visible = await documentsVisibleTo(options.rights, options.cache, request)
+    // Asked before the search: what is written meanwhile may or may not be found.
+    const index = options.index?.status()
     const result = await search(options.store, query, visible)
+    const totalIsExact = result.totalIsExact && index?.complete !== false
     const freshness = clusterFreshness(options, visible, options.clock.monotonicMs())
     const body = new BodyWriter(request.incoming, response, {
       headers: { 'content-type': 'application/json', ...freshnessHeaders(freshness) },
     })
-    const { gone } = await writeItems(body, result, query, options.cache)
-    body.writeText(`],${JSON.stringify(tailOf(result, query, freshness, gone, options)).slice(1)}`)
+    const { gone } = await writeItems(body, { ...result, totalIsExact }, query, options.cache)
+    body.writeText(`],${JSON.stringify(tailOf(result, query, freshness, gone, index)).slice(1)}`)
     await body.end()
   }
 }
+
+const INCOMPLETE = 'not everything that is cached is searchable yet: there may be more'
 
 function checkRequest({ method, path }: ApiRequest): void {
   if (path !== '' && path !== '/') throw pathNotFound()
@@ -125,21 +137,21 @@ function tailOf(
   query: QueryOptions,
   freshness: readonly ClusterFreshness[],
   gone: number,
-  { index }: QueryHandlerOptions,
+  index: IndexStatus | undefined,
 ): object {
   const last = hits.at(-1)
   const next =
     more && last !== undefined
       ? encodeQueryToken({ nowMs: query.nowMs, cursor: last.cursor }, query.signature)
       : undefined
-  const status = index?.status()
+  const warnings = index?.complete === false ? [...query.warnings, INCOMPLETE] : query.warnings
   return {
     ...(gone === 0 ? {} : { gone }),
     facets: facetsByName(query.facets, facets),
     ...(next === undefined ? {} : { continue: next }),
-    ...(query.warnings.length === 0 ? {} : { warnings: query.warnings }),
+    ...(warnings.length === 0 ? {} : { warnings }),
     freshness: freshness.map(shownFreshness),
-    ...(status === undefined ? {} : { index: { pending: status.pending, lagSeconds: seconds(status.lagMs) } }),
+    ...(index === undefined ? {} : { index: { pending: index.pending, lagSeconds: seconds(index.lagMs) } }),
   }
 }
 

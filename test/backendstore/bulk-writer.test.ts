@@ -120,9 +120,10 @@ test('H5: while the store stalls nothing waits for it and memory stays bounded; 
   }
   for (const object of pods(20, 12)) member1.apply('DELETED', object)
   assert.equal(writer.status().lagMs >= 9_000, true)
+  assert.equal(writer.status().complete, false)
   store.release()
   await settled()
-  assert.deepEqual(writer.status(), { pending: 0, lagMs: 0, failure: undefined })
+  assert.deepEqual(writer.status(), { pending: 0, complete: true, lagMs: 0, failure: undefined })
   assert.equal(store.kept.size, 180)
   assert.equal(store.names()[0], 'member1/default/p0020@11')
 })

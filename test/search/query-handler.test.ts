@@ -22,12 +22,12 @@ interface Served {
 async function withQuery(
   fleet: TestFleet,
   use: (served: Served) => Promise<void>,
-  names: readonly string[] = [],
+  { names = [], complete = true }: { readonly names?: readonly string[]; readonly complete?: boolean } = {},
 ): Promise<void> {
   const { store, folder } = await newStore()
   await fill(store, fleet)
   const clusters = { names: () => names as ClusterName[] }
-  const index = { status: () => ({ pending: 2, lagMs: 1_500 }) }
+  const index = { status: () => ({ pending: 2, lagMs: 1_500, complete }) }
   const api = await Loopback.start(
     createQueryHandler({ store, cache: fleet.cache, clock: fleet.clock, clusters, index }),
   )
@@ -274,5 +274,15 @@ test('a cluster of which nothing is cached is told as missing, not left out', as
     assert.deepEqual(json.freshness, [{ cluster: 'dead', state: 'missing', ageSeconds: null }])
     assert.match(String(headers['warning']), /1 of 1 clusters is missing from this answer: dead/)
   }
-  await withQuery(podFleet({}), use, ['dead'])
+  await withQuery(podFleet({}), use, { names: ['dead'] })
+})
+
+test('a total is no more than a bound while not everything is searchable yet', async () => {
+  const fleet = podFleet({ member1: { objects: [pod('a', 'p')], version: 1 } })
+  const use = async ({ query }: Served): Promise<void> => {
+    const { total, totalIsExact, warnings } = await query({ q: 'kind:Pod' })
+    assert.deepEqual([total, totalIsExact], [1, false])
+    assert.match(warnings.at(-1), /not everything that is cached is searchable yet/)
+  }
+  await withQuery(fleet, use, { complete: false })
 })
