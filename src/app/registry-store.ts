@@ -4,6 +4,7 @@ import { EtcdRegistryStore } from '../registry/etcd/registry-store.ts'
 import type { RegistryStore } from '../registry/registry-store.ts'
 import { SqliteRegistryStore } from '../registry/sqlite/registry-store.ts'
 import type { Logger } from '../telemetry/logger.ts'
+import type { Registry } from '../telemetry/metrics.ts'
 import type { Clock, Random } from '../util/clock.ts'
 import type { EtcdConfig } from './options/etcd-config.ts'
 
@@ -19,10 +20,11 @@ export interface RegistryStoreOptions {
 export function openRegistryStore(
   { etcd, folder, maxRegistryBytes }: RegistryStoreOptions,
   { log, clock, random }: { readonly log: Logger; readonly clock: Clock; readonly random: Random },
+  metrics: Registry,
 ): RegistryStore {
   if (etcd !== undefined) {
     log.info({ servers: etcd.servers, prefix: etcd.prefix }, 'registries are kept in etcd')
-    return new EtcdRegistryStore({ ...etcd, clock, random, logger: log })
+    return new EtcdRegistryStore({ ...etcd, clock, random, logger: log, metrics })
   }
   return new SqliteRegistryStore({
     path: path.join(folder, 'registries.db'),

@@ -90,7 +90,7 @@ export async function createService(options: ServiceOptions): Promise<Service> {
   })
   const cache = new Cache({ clock, windowBytes: config.watchWindowBytes, metrics })
   const discovery = new DiscoveryTracker({ fleet, clock, random, logger: log })
-  const registryStore = openRegistryStore(options, runtime)
+  const registryStore = openRegistryStore(options, runtime, metrics)
   lifecycle.onStop('registry store', () => registryStore.close())
   const registries = new ResourceRegistries({ store: registryStore, clock, random, newUid: randomUUID })
   const informer = new RegistryInformer({ store: registries, clock, random, logger: log })

@@ -6,6 +6,7 @@ import type { ResourceRegistry } from '../../api/resource-registry.ts'
 import type { ResourceVersion } from '../../kube/names.ts'
 import { isStatusError } from '../../kube/status-error.ts'
 import type { Logger } from '../../telemetry/logger.ts'
+import type { Registry } from '../../telemetry/metrics.ts'
 import type { Clock, Random } from '../../util/clock.ts'
 import { registryConflict, registryExists, registryNotFound, versionTooOld } from '../errors.ts'
 import type { RegistryEvent, RegistryList, RegistryStore } from '../registry-store.ts'
@@ -13,6 +14,7 @@ import { runCompactor } from './compactor.ts'
 import { asStatusError, EtcdDatabase, type Answered, type EtcdFiles } from './database.ts'
 import { follow } from './follow.ts'
 import { GRPC_STATUS, isGrpcStatus } from './grpc-error.ts'
+import { EtcdMetrics, type Operation } from './metrics.ts'
 import { range, write, type KeyValue, type RangeAnswer, type Rpc, type WriteAnswer } from './messages.ts'
 import { at, fromEvent, fromKeyValue, registryKeys, toValue, type Keys } from './statements.ts'
 import { WatchHub } from './watch-hub.ts'
@@ -28,6 +30,7 @@ export interface EtcdRegistryStoreOptions {
   readonly logger: Logger
   /** Keys in one answer of a list; default 100. */
   readonly pageSize?: number
+  readonly metrics?: Registry
   /** How often revisions older than that are compacted (`run`); default 0: never. */
   readonly compactionIntervalMs?: number
 }
@@ -41,12 +44,16 @@ export class EtcdRegistryStore implements RegistryStore {
   readonly #pageSize: number
   readonly #hub: WatchHub
   readonly #logger: Logger
+  readonly #clock: Clock
+  readonly #metrics: EtcdMetrics | undefined
   readonly #upkeep: (signal: AbortSignal) => Promise<void>
 
   /** Connects at the first use: etcd may come up later than this. */
   constructor({ prefix = '/registry', pageSize = PAGE_SIZE, ...options }: EtcdRegistryStoreOptions) {
     const { clock, random, logger } = options
     this.#logger = logger
+    this.#clock = clock
+    this.#metrics = options.metrics === undefined ? undefined : new EtcdMetrics(options.metrics)
     this.#pageSize = pageSize
     this.#keys = registryKeys(prefix)
     this.#database = new EtcdDatabase(options)
@@ -72,7 +79,7 @@ export class EtcdRegistryStore implements RegistryStore {
   async create(registry: ResourceRegistry): Promise<ResourceRegistry> {
     const { name } = registry.metadata
     const value = toValue(registry)
-    const { answer, written } = await this.#put(name, 0n, value)
+    const { answer, written } = await this.#put('create', name, 0n, value)
     if (written === undefined) throw answer.found === undefined ? registryConflict(name) : registryExists(name)
     return fromKeyValue(written)
   }
@@ -80,7 +87,7 @@ export class EtcdRegistryStore implements RegistryStore {
   async update(registry: ResourceRegistry, expected: ResourceVersion): Promise<ResourceRegistry> {
     const { name } = registry.metadata
     const { stored } = await this.#expect(name, expected)
-    const { answer, written } = await this.#put(name, stored.modRevision, toValue(registry, stored))
+    const { answer, written } = await this.#put('update', name, stored.modRevision, toValue(registry, stored))
     if (written === undefined) throw answer.found === undefined ? registryNotFound(name) : registryConflict(name)
     return fromKeyValue(written)
   }
@@ -88,7 +95,10 @@ export class EtcdRegistryStore implements RegistryStore {
   async delete(name: string, expected: ResourceVersion): Promise<ResourceRegistry> {
     const { stored, registry } = await this.#expect(name, expected)
     const key = this.#keys.keyOf(name)
-    const { answer, repeated } = await this.#call(write({ key, expected: stored.modRevision, mutation: 'delete' }))
+    const { answer, repeated } = await this.#call(
+      'delete',
+      write({ key, expected: stored.modRevision, mutation: 'delete' }),
+    )
     // An attempt whose answer was lost may have deleted it; gone is gone.
     const gone = answer.done || (repeated && answer.found === undefined)
     if (!gone) throw answer.found === undefined ? registryNotFound(name) : registryConflict(name)
@@ -119,7 +129,7 @@ export class EtcdRegistryStore implements RegistryStore {
   }
 
   async #stored(name: string): Promise<KeyValue | undefined> {
-    const { answer } = await this.#call(range({ key: this.#keys.keyOf(name) }))
+    const { answer } = await this.#call('get', range({ key: this.#keys.keyOf(name) }))
     return answer.kvs[0]
   }
 
@@ -138,12 +148,13 @@ export class EtcdRegistryStore implements RegistryStore {
    * carried out: the value that is found then is the one that was to be written.
    */
   async #put(
+    operation: 'create' | 'update',
     name: string,
     expected: bigint,
     value: string,
   ): Promise<{ readonly answer: WriteAnswer; readonly written: KeyValue | undefined }> {
     const key = this.#keys.keyOf(name)
-    const { answer, repeated } = await this.#call(write({ key, expected, mutation: { put: value } }))
+    const { answer, repeated } = await this.#call(operation, write({ key, expected, mutation: { put: value } }))
     if (answer.done) {
       return { answer, written: { key, value, createRevision: 0n, modRevision: answer.revision, version: 0n } }
     }
@@ -166,7 +177,7 @@ export class EtcdRegistryStore implements RegistryStore {
     const kvs: KeyValue[] = []
     let revision = 0n
     for (let key = prefix; ;) {
-      const page: RangeAnswer = (await this.#call(range({ key, end, limit: this.#pageSize, revision }))).answer
+      const page: RangeAnswer = (await this.#call('list', range({ key, end, limit: this.#pageSize, revision }))).answer
       if (revision === 0n) revision = page.revision
       kvs.push(...page.kvs)
       const last = page.kvs.at(-1)
@@ -177,7 +188,7 @@ export class EtcdRegistryStore implements RegistryStore {
 
   /** The revision to watch from. Throws `expired` for one of the future: it is another store's. */
   async #requirePast(from: ResourceVersion): Promise<bigint> {
-    const { revision } = (await this.#call(range({ key: this.#keys.prefix }))).answer
+    const { revision } = (await this.#call('get', range({ key: this.#keys.prefix }))).answer
     const start = /^[0-9]{1,18}$/.test(from) ? BigInt(from) : undefined
     if (start === undefined || start > revision) throw versionTooOld(from, String(revision))
     return start
@@ -192,12 +203,18 @@ export class EtcdRegistryStore implements RegistryStore {
     }
   }
 
-  async #call<Answer>(rpc: Rpc<Answer>): Promise<Answered<Answer>> {
+  async #call<Answer>(operation: Operation, rpc: Rpc<Answer>): Promise<Answered<Answer>> {
+    const startedAt = this.#clock.monotonicMs()
+    let failed = true
     try {
-      return await this.#database.call(rpc)
+      const answered = await this.#database.call(rpc)
+      failed = false
+      return answered
     } catch (error) {
       if (isGrpcStatus(error, GRPC_STATUS.outOfRange)) throw versionTooOld(error.message, 'compacted')
       throw asStatusError(error)
+    } finally {
+      this.#metrics?.observe(operation, (this.#clock.monotonicMs() - startedAt) / 1_000, failed)
     }
   }
 }
