@@ -102,7 +102,7 @@ const LISTEN_FAULTS: Readonly<Record<string, string>> = {
 
 /** Rejects with `ListenError` where the address cannot be bound. */
 export async function listen(listener: RequestListener, options: ListenOptions, clock: Clock): Promise<RunningServer> {
-  const server = createServer(listener, options)
+  const server = createServer(listener, options, clock)
   const connections = trackConnections(server)
   server.on('clientError', refuseMalformed)
   const host = options.host.includes(':') ? `[${options.host}]` : options.host
@@ -136,7 +136,7 @@ interface AnyServer extends Server {
   setSecureContext?(options: SecureContextOptions): void
 }
 
-function createServer(listener: RequestListener, { tls, patience = PATIENCE }: ListenOptions): AnyServer {
+function createServer(listener: RequestListener, { tls, patience = PATIENCE }: ListenOptions, clock: Clock): AnyServer {
   const limits = http1Limits(patience)
   if (tls === undefined) {
     return Object.assign(createHttpServer(limits, listener), { maxHeadersCount: MAX_HEADERS_COUNT })
@@ -163,7 +163,7 @@ function createServer(listener: RequestListener, { tls, patience = PATIENCE }: L
   }
   const server = createSecureServer(options, listener as unknown as () => void)
   server.on('session', (session: ServerHttp2Session) => {
-    watchOver(session, tls, patience)
+    watchOver(session, tls, patience.idleMs, clock)
   })
   return Object.assign(server, { maxHeadersCount: MAX_HEADERS_COUNT }) as unknown as AnyServer
 }
@@ -198,20 +198,27 @@ export function commonTls(minVersion: SecureVersion, ciphers: string, curves: st
   }
 }
 
-/** Lets idle connections go, and now and then one that is not, when its requests are through. */
-function watchOver(session: ServerHttp2Session, { goawayChance, random }: TlsOptions, { idleMs }: Patience): void {
+/**
+ * Lets connections go that have no request open for a while, and now and then one that has, when its requests are through.
+ * Not by `session.setTimeout`, whose timer keeps a session that is gone.
+ */
+function watchOver(
+  session: ServerHttp2Session,
+  { goawayChance, random }: TlsOptions,
+  idleMs: number,
+  clock: Clock,
+): void {
+  const waitIdle = (): (() => void) => clock.setTimeout(() => session.close(), idleMs)
   let open = 0
-  session.setTimeout(idleMs)
-  session.on('timeout', () => {
-    if (open === 0) session.close()
-  })
+  let stopWaiting = waitIdle()
   session.on('error', () => undefined) // of the connection; its streams hear of it
+  session.once('close', () => stopWaiting())
   session.on('stream', (stream: ServerHttp2Stream) => {
+    if (open === 0) stopWaiting()
     open += 1
     stream.once('close', () => {
       open -= 1
-      // A stream that is reset does not count as activity, and the time is told once only.
-      if (open === 0 && !session.destroyed) session.setTimeout(idleMs)
+      if (open === 0 && !session.destroyed) stopWaiting = waitIdle()
     })
     if (goawayChance > 0 && random() < goawayChance) session.close()
   })

@@ -14,6 +14,7 @@ import {
   tryKubectl,
   type GuardedProcess,
   type KubectlResult,
+  type RealCluster,
   type TestClient,
 } from '../support/real-parts/index.ts'
 import {
@@ -43,6 +44,16 @@ const CLUSTER_NAME = 'cluster.karmada.io/name'
 const CACHED_FROM = 'resource.karmada.io/cached-from-cluster'
 /** A change is visible in well under a second; a loaded machine gets ten times that before the test fails. */
 const SOON_MS = 5_000
+
+async function letViewers(cluster: RealCluster, rule: object): Promise<void> {
+  const rbac = '/apis/rbac.authorization.k8s.io/v1'
+  const apiGroup = 'rbac.authorization.k8s.io'
+  const metadata = { name: 'fleet-viewer' }
+  await cluster.ok(`${rbac}/clusterroles`, { body: { metadata, rules: [rule] } })
+  const roleRef = { apiGroup, kind: 'ClusterRole', name: metadata.name }
+  const subjects = [{ apiGroup, kind: 'Group', name: 'viewers' }]
+  await cluster.ok(`${rbac}/clusterrolebindings`, { body: { metadata, roleRef, subjects } })
+}
 
 describe('serve behind an APIService', () => {
   let fleet: KarmadaFleet
@@ -162,29 +173,16 @@ describe('serve behind an APIService', () => {
     await until(changed, 'the change', SOON_MS)
   })
 
-  it('refuses who has no right, and lets in who has', async () => {
+  it('refuses who has no right, and shows who has what his rights in each member are', async () => {
     const ask = (token: string) => fleet.host.request(`${CACHE}/api/v1/pods`, { token })
     assert.equal((await ask('nobody-token')).status, 403)
-    await fleet.host.ok('/apis/rbac.authorization.k8s.io/v1/clusterroles', {
-      body: {
-        metadata: { name: 'fleet-viewer' },
-        rules: [
-          {
-            apiGroups: ['search.karmada.io'],
-            resources: ['search', 'search/api', 'search/apis', 'proxying/proxy'],
-            verbs: ['get'],
-          },
-        ],
-      },
-    })
-    await fleet.host.ok('/apis/rbac.authorization.k8s.io/v1/clusterrolebindings', {
-      body: {
-        metadata: { name: 'fleet-viewer' },
-        roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'fleet-viewer' },
-        subjects: [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'Group', name: 'viewers' }],
-      },
-    })
-    await until(async () => (await ask('viewer-token')).status === 200, 'the right', 30_000)
+    const resources = ['search', 'search/api', 'search/apis', 'proxying/proxy']
+    await letViewers(fleet.host, { apiGroups: ['search.karmada.io'], resources, verbs: ['get'] })
+    await until(async () => /cannot list resource/.test((await ask('viewer-token')).text), 'the right to ask', 30_000)
+    await letViewers(members[0]!, { apiGroups: [''], resources: ['pods'], verbs: ['list'] })
+    await until(async () => (await ask('viewer-token')).status === 200, 'the right in a member', 30_000)
+    const { items } = (await ask('viewer-token')).json() as { items: Item[] }
+    assert.deepEqual([...new Set(items.map(({ metadata }) => metadata.annotations[CLUSTER_NAME]))], ['member1'])
   })
 
   it('searches', async () => {
