@@ -282,7 +282,7 @@ describe('disks that are full', () => {
       assert.ok([200, 503].includes(status))
       member.put(pod('web-1'))
       await eventually(async () => (await cached(api)).length === 2, 'a change in the member')
-      assert.equal(await found(api, 'name:web-0'), 1)
+      await eventually(async () => (await found(api, 'name:web-0')) === 1, 'the first pod in the store')
       assert.ok((await registryNames(api)).length >= before.length - 1)
       assertNoFault(api)
     } finally {
