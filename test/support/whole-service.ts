@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Authenticator } from '../../src/apiserver/authn/authenticator.ts'
-import { allowAll } from '../../src/apiserver/authz/authorizer.ts'
+import { allowAll, type Authorizer } from '../../src/apiserver/authz/authorizer.ts'
 import type { Patience, TlsOptions } from '../../src/apiserver/server.ts'
 import { serveHttp } from '../../src/app/http-server.ts'
 import { Lifecycle } from '../../src/app/lifecycle.ts'
@@ -37,6 +37,8 @@ export interface WholeService extends TestClient {
 export interface WholeServiceOptions extends Pick<ServiceOptions, 'maxRegistryBytes' | 'rights'> {
   /** Default: one user, `tester`. */
   readonly authenticate?: Authenticator
+  /** Default: everybody may do everything. */
+  readonly authorize?: Authorizer
   /** Default: HTTP. */
   readonly tls?: TlsOptions
   /** CA of `tls`, for the client. */
@@ -53,6 +55,7 @@ export async function startWholeService({
   caPem,
   patience,
   authenticate = () => TESTER,
+  authorize = allowAll,
   ...options
 }: WholeServiceOptions = {}): Promise<WholeService> {
   const log: LogRecord[] = []
@@ -92,7 +95,7 @@ export async function startWholeService({
         ...(patience === undefined ? {} : { patience }),
       },
       authenticate,
-      authorize: allowAll,
+      authorize,
       alwaysAllowPaths: [],
       inFlight: { readOnly: 400, mutating: 200 },
       requestTimeoutMs: 60_000,
