@@ -16,7 +16,8 @@ declare -A packages=(
   [kwok]=sigs.k8s.io/kwok/cmd/kwok
 )
 flags="-X k8s.io/component-base/version.gitVersion=$kube -X k8s.io/component-base/version.gitMajor=1 -X k8s.io/component-base/version.gitMinor=36"
-for name in "${@:-etcd kube-apiserver kubectl kwok}"; do
+[ $# -gt 0 ] || set -- etcd kube-apiserver kubectl kwok
+for name in "$@"; do
   package=${packages[$name]:?unknown part $name}
   [ -x "$out/$name" ] && continue
   echo "building $name" >&2
