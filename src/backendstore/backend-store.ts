@@ -6,6 +6,10 @@
  *   whatever stood under that name, also an object of another UID.
  * - A batch is applied in its order and, where `capabilities.atomicBatches`, whole or not at all. A batch that rejects may
  *   be written again: writing the same twice changes nothing.
+ * - Without `capabilities.atomicBatches` each change has its own outcome: `deferred` ones are given again, the rest is done.
+ * - A write that arrives late loses: an upsert against a newer version of the same object, and against a delete that
+ *   states a newer version. Losing counts as `unchanged`. `force` writes whatever stands there.
+ * - Every call ends: what the store does not answer rejects after a while with code `unreachable`.
  * - Once `write` resolves, searches that begin later see it.
  * - No object's body is kept, and nothing of a Secret's values ever reaches the store.
  */
@@ -31,10 +35,15 @@ export interface Upsert extends ShardIdentity, ObjectName {
   readonly resourceVersion: string
   /** Canonical JSON, valid during the call only: the store copies it. */
   readonly bytes: Uint8Array
+  /** A comparison found something else in the store: the version there says nothing (a member was restored). */
+  readonly force?: boolean
 }
 
 export interface Delete extends ShardIdentity, ObjectName {
   readonly type: 'delete'
+  /** Where the cache stood when the object was gone: no version of the object is newer. Undefined: not known. */
+  readonly resourceVersion?: string
+  readonly force?: boolean
 }
 
 export type Change = Upsert | Delete
@@ -46,12 +55,26 @@ export interface WriteSummary {
   /** Already stood there as they are, or were not there to be deleted. */
   readonly unchanged: number
   /** Refused for good: the object is at fault. */
-  readonly rejected: readonly (ObjectName & ShardIdentity & { readonly reason: string })[]
+  readonly rejected: readonly RefusedChange[]
+  /** Refused for now (429, 503 and the like of one item): to be given again after a pause. Default: none. */
+  readonly deferred?: readonly RefusedChange[]
+}
+
+export interface RefusedChange extends ShardIdentity, ObjectName {
+  /** For people: what the store said. No bodies, no credentials. */
+  readonly reason: string
 }
 
 export interface ManifestEntry extends ObjectName {
   readonly uid: string
   readonly resourceVersion: string
+}
+
+/** A whole shard in two numbers: equal where the same objects stand there in the same versions (`digest.ts`). */
+export interface ShardDigest {
+  readonly objects: number
+  /** Sum of the entries' hashes, exact below 2^53: two million objects of one shard. */
+  readonly hashSum: number
 }
 
 export interface StoredShard {
@@ -75,6 +98,8 @@ export interface BackendStoreWriter {
   write(batch: readonly Change[]): Promise<WriteSummary>
   /** The names that the store lacks, has in another version, or has though the manifest does not name them. */
   compare(shard: ShardIdentity, manifest: AsyncIterable<readonly ManifestEntry[]>): Promise<readonly ObjectName[]>
+  /** Cheap, asked before `compare`. Default: shards are always compared by name. */
+  digest?(shard: ShardIdentity): Promise<ShardDigest>
   /** Removes all documents of one resource of one cluster. */
   dropShard(shard: Pick<ShardIdentity, 'cluster' | 'group' | 'resource'>): Promise<void>
   shards(): Promise<readonly StoredShard[]>

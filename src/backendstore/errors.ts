@@ -1,11 +1,31 @@
 /** What can go wrong with a backend store. Codes, never texts, decide what is done about it. */
 
 /**
- * `full`: no space left, tried again later; `busy`: another process holds it; `io`: the medium fails; `corrupt`: what is
- * stored cannot be read (an embedded store is made anew at the next start); `closed`: used after `close`; `failed`:
- * anything else, a fault of ours.
+ * All but `closed` are tried again.
+ *
+ * - Of any store: `full`: no space left; `closed`: used after `close`; `failed`: anything else, a fault of ours.
+ * - Of an embedded one: `busy`: another process holds it; `io`: the medium fails; `corrupt`: what is stored cannot be read.
+ * - Of an engine: `unreachable`: no answer, or none in time; `unavailable`: 5xx; `overloaded`: 429; `unauthorized`: 401, or no
+ *   credentials; `forbidden`: 403; `readOnly`: 403 `cluster_block_exception`; `unsupported`: not such an engine, or not such
+ *   a version.
  */
-export type BackendStoreErrorCode = 'full' | 'busy' | 'io' | 'corrupt' | 'closed' | 'failed'
+export const BACKEND_STORE_ERROR_CODES = [
+  'full',
+  'busy',
+  'io',
+  'corrupt',
+  'closed',
+  'failed',
+  'unreachable',
+  'unavailable',
+  'overloaded',
+  'unauthorized',
+  'forbidden',
+  'readOnly',
+  'unsupported',
+] as const
+
+export type BackendStoreErrorCode = (typeof BACKEND_STORE_ERROR_CODES)[number]
 
 export class BackendStoreError extends Error {
   readonly code: BackendStoreErrorCode

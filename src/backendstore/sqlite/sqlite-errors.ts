@@ -13,7 +13,7 @@ const CODES: Readonly<Record<number, BackendStoreErrorCode>> = {
   26: 'corrupt', // SQLITE_NOTADB
 }
 
-const MESSAGES: Readonly<Record<BackendStoreErrorCode, string>> = {
+const MESSAGES: Readonly<Partial<Record<BackendStoreErrorCode, string>>> = {
   full: 'no space is left for the search store',
   busy: 'another process holds the search store',
   io: 'the search store cannot be read or written',
@@ -28,5 +28,5 @@ export function toStoreError(error: unknown): BackendStoreError {
   const errcode = (error as { errcode?: unknown } | null)?.errcode
   const code = (typeof errcode === 'number' ? CODES[errcode & 0xff] : undefined) ?? 'failed'
   const detail = error instanceof Error ? error.message : String(error)
-  return new BackendStoreError(code, `${MESSAGES[code]}: ${detail}`, error)
+  return new BackendStoreError(code, `${MESSAGES[code] ?? 'the search store failed'}: ${detail}`, error)
 }
