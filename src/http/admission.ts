@@ -2,11 +2,11 @@
  * Which clusters answer a read for this caller. A cluster that does not allow it is left out and named as missing; where
  * none allows it, the read is refused as a member would refuse it.
  */
-import { goQuote } from '../kube/go-text.ts'
 import { groupResourceKey } from '../kube/group-version.ts'
 import type { ClusterName } from '../kube/names.ts'
 import { EVERYTHING, NOTHING, type ObjectScope } from '../kube/object-scope.ts'
 import { StatusError } from '../kube/status-error.ts'
+import { forbidden } from './forbidden.ts'
 import type { ClusterFreshness } from './freshness.ts'
 import type { ClusterRights, Rights, RightsQuestion } from './rights.ts'
 
@@ -65,7 +65,7 @@ function visibleScope({ scope }: ClusterRights, question: RightsQuestion): Objec
 /** The error of a read that no cluster allows, or whose object may be in a cluster that does not. */
 export function refusalOf({ question, refused }: Admission): StatusError {
   const doubtful = refused.filter(({ undetermined }) => undetermined !== undefined)
-  if (doubtful.length === 0) return forbiddenRead(question)
+  if (doubtful.length === 0) return forbidden(question.user, question)
   const reasons = doubtful.slice(0, 8).map(({ cluster, undetermined }) => `${cluster}: ${undetermined ?? ''}`)
   return new StatusError('serviceUnavailable', `your rights cannot be determined: ${reasons.join('; ')}`, {
     details: { retryAfterSeconds: 1 },
@@ -80,21 +80,4 @@ export function refusedClusters({ question, refused }: Admission): ClusterFreshn
     const reason = undetermined === undefined ? `you may not ${verb} ${what}` : `your rights: ${undetermined}`
     return { cluster, state: 'missing', reason }
   })
-}
-
-/** In the words of a kube-apiserver. Source: apiserver pkg/endpoints/handlers/responsewriters/errors.go. */
-export function forbiddenRead(question: RightsQuestion): StatusError {
-  const { user, verb, group, resource, subresource, namespace, name } = question
-  const what = subresource === '' ? resource : `${resource}/${subresource}`
-  const where = namespace === '' ? 'at the cluster scope' : `in the namespace ${goQuote(namespace)}`
-  const subject = `${groupResourceKey(question)}${name === '' ? '' : ` ${goQuote(name)}`}`
-  const why = `User ${goQuote(user.name)} cannot ${verb} resource ${goQuote(what)} in API group ${goQuote(group)} ${where}`
-  return new StatusError('forbidden', `${subject} is forbidden: ${escapeHtml(why)}`, {
-    details: { ...(name === '' ? {} : { name }), ...(group === '' ? {} : { group }), kind: resource },
-  })
-}
-
-/** As a kube-apiserver does, for whoever shows a message in a page. */
-function escapeHtml(text: string): string {
-  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
 }

@@ -3,8 +3,9 @@
  */
 import type { IncomingMessage } from 'node:http'
 import { sendBytes } from '../http/answer.ts'
+import { readBytes } from '../http/request-body.ts'
 import { readEnvelope, readFields, textOf, type KubernetesEnvelope, type ProtobufFields } from '../kube/protobuf.ts'
-import { badRequest, StatusError } from '../kube/status-error.ts'
+import { badRequest } from '../kube/status-error.ts'
 import type { ProxyRequest } from './plugin.ts'
 
 const SELF_REVIEWS: ReadonlySet<string> = new Set([
@@ -21,17 +22,8 @@ export function isSelfReview({ path, request }: ProxyRequest): boolean {
 }
 
 /** The body, to be forwarded as it is. Throws `requestEntityTooLarge`. */
-export async function reviewBody(incoming: IncomingMessage): Promise<Buffer> {
-  const chunks: Buffer[] = []
-  let length = 0
-  for await (const chunk of incoming as AsyncIterable<Buffer>) {
-    length += chunk.length
-    if (length > MAX_BYTES) {
-      throw new StatusError('requestEntityTooLarge', `a review has at most ${MAX_BYTES} bytes`, { details: {} })
-    }
-    chunks.push(chunk)
-  }
-  return Buffer.concat(chunks)
+export function reviewBody(incoming: IncomingMessage): Promise<Buffer> {
+  return readBytes(incoming, MAX_BYTES)
 }
 
 interface Review {

@@ -5,9 +5,9 @@
  */
 import type { IncomingMessage } from 'node:http'
 import type { UserInfo } from '../../http/api-request.ts'
+import { forbidden } from '../../http/forbidden.ts'
 import { badRequest } from '../../kube/status-error.ts'
 import type { Authorizer } from '../authz/authorizer.ts'
-import { forbidden } from '../authz/forbidden.ts'
 import type { ResourceAttributes } from '../request-info.ts'
 import { ANONYMOUS, AUTHENTICATED_GROUP, UNAUTHENTICATED_GROUP } from './authenticator.ts'
 import { headerKey, headerLines, headerText } from './header-lines.ts'
@@ -49,7 +49,7 @@ export async function impersonate(
   if (wanted === undefined) return caller
   for (const attributes of rightsNeeded(wanted)) {
     const decision = await authorize(caller, { isResource: true, ...attributes }, signal)
-    if (!decision.allowed) throw forbidden(caller, { isResource: true, ...attributes }, decision.reason)
+    if (!decision.allowed) throw forbidden(caller, attributes, decision.reason)
   }
   return { ...wanted, groups: effectiveGroups(wanted) }
 }

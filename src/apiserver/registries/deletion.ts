@@ -3,7 +3,7 @@ import type { ApiRequest } from '../../http/api-request.ts'
 import { parseBool } from '../../http/list-options.ts'
 import { badRequest, type StatusCause } from '../../kube/status-error.ts'
 import type { DeleteOptions, Preconditions } from '../../registry/resource-registries.ts'
-import { readBody } from './request-body.ts'
+import { readBody } from './decode-body.ts'
 import { invalidOptions, isDryRun, unsupported } from './write-options.ts'
 
 export interface Deletion {

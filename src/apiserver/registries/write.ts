@@ -7,7 +7,7 @@ import { decodeConfiguration } from '../../registry/field-ownership/registry-own
 import { parseJsonPatch } from '../../registry/json-patch.ts'
 import { mergePatch } from '../../registry/merge-patch.ts'
 import type { Change } from '../../registry/resource-registries.ts'
-import { mediaType, readBody, unsupportedType } from './request-body.ts'
+import { mediaType, readBody, unsupportedType } from './decode-body.ts'
 import type { WriteQuery } from './write-options.ts'
 
 /** Warnings for the `Warning` header, each of a kind of RFC 7234; filled by writes. */

@@ -1,6 +1,7 @@
 /** Of the members that serve a resource, those that would answer the caller. */
 import type { Admission } from '../../http/admission.ts'
-import { admit, forbiddenRead } from '../../http/admission.ts'
+import { admit } from '../../http/admission.ts'
+import { forbidden } from '../../http/forbidden.ts'
 import type { Rights } from '../../http/rights.ts'
 import type { ResourcePath } from '../../kube/resource-path.ts'
 import { questionOf } from '../access.ts'
@@ -26,7 +27,7 @@ export async function admitTarget(
   const clusters = target.members.map(({ facts }) => facts.name)
   const admission = await admit(rights, question, clusters, request.request.signal)
   const members = target.members.filter(({ facts }) => admission.scopes.has(facts.name))
-  const { message } = forbiddenRead(question)
+  const { message } = forbidden(question.user, question)
   const refused = admission.refused.map(({ cluster, undetermined }) =>
     undetermined === undefined
       ? new MemberFault(cluster, 403, message)

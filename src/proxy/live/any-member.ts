@@ -7,7 +7,7 @@ import type { ProxyRequest } from '../plugin.ts'
 import type { MemberDiscovery } from '../ports.ts'
 import { faultOfError, faultOfResponse, MemberFault, unanswered } from './member-fault.ts'
 import { forwardedHeaders, relay } from './relay.ts'
-import { withDeadline } from './deadline.ts'
+import { withDeadline } from '../../http/deadline.ts'
 
 const PUBLIC = /^\/(version|healthz|livez|readyz)(\/.*)?$|^\/openapi\/v[23](\/.*)?$/
 

@@ -15,10 +15,10 @@ import type { ClusterName } from '../../kube/names.ts'
 import { expired } from '../../kube/status-error.ts'
 import type { Clock, Random } from '../../util/clock.ts'
 import { EventRenderer } from './event-renderer.ts'
-import { EventStream } from './event-stream.ts'
+import { EventStream } from '../../http/event-stream.ts'
 import type { Matcher } from './selector-transition.ts'
 import { matcherOf, transition } from './selector-transition.ts'
-import { watchSignal } from './watch-signal.ts'
+import { watchSignal } from '../../http/watch-signal.ts'
 
 /** What is watched; structurally a `ResourceReader`, or a live watch over the members. */
 export interface WatchSource extends Pick<ResourceReader, 'gvr' | 'kind'>, PinSource {

@@ -1,9 +1,9 @@
 /** The wire of a watch: one JSON line for each event, written with back-pressure, several lines at once. */
 import type { OutgoingHttpHeaders, ServerResponse } from 'node:http'
-import { drained } from '../../http/body-writer.ts'
-import { cutOff } from '../../http/connection.ts'
-import type { Status } from '../../kube/status-error.ts'
-import type { Clock } from '../../util/clock.ts'
+import { drained } from './body-writer.ts'
+import { cutOff } from './connection.ts'
+import type { Status } from '../kube/status-error.ts'
+import type { Clock } from '../util/clock.ts'
 
 export type EventType = 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK' | 'ERROR'
 

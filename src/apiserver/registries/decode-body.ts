@@ -1,6 +1,7 @@
 /** Bodies of writes: JSON or YAML, bounded. */
 import type { IncomingMessage } from 'node:http'
 import { LineCounter, parseDocument } from 'yaml'
+import { readBytes } from '../../http/request-body.ts'
 import { badRequest, StatusError } from '../../kube/status-error.ts'
 import { duplicateKeys } from './duplicate-keys.ts'
 
@@ -22,7 +23,7 @@ export interface Body {
 
 /** Throws requestEntityTooLarge, unsupportedMediaType, badRequest. */
 export async function readBody(incoming: IncomingMessage, types: readonly string[] = TYPES): Promise<Body> {
-  const bytes = await readBytes(incoming)
+  const bytes = await readBytes(incoming, MAX_BYTES)
   if (bytes.length === 0) return { value: undefined, faults: [] }
   const type = mediaType(incoming)
   if (type !== '' && !types.includes(type)) throw unsupportedType(type, types)
@@ -57,20 +58,4 @@ export function unsupportedType(type: string, types: readonly string[]): StatusE
     'unsupportedMediaType',
     `the body of the request is of a type that is not taken here (${type}); accepted media types include: ${known}`,
   )
-}
-
-async function readBytes(incoming: IncomingMessage): Promise<Buffer> {
-  const chunks: Buffer[] = []
-  let bytes = 0
-  // Left before its end it stays open: the refusal has to reach who is still sending.
-  for await (const chunk of incoming.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
-    bytes += chunk.length
-    if (bytes > MAX_BYTES) throw tooLarge()
-    chunks.push(chunk)
-  }
-  return Buffer.concat(chunks)
-}
-
-function tooLarge(): StatusError {
-  return new StatusError('requestEntityTooLarge', `Request entity too large: limit is ${MAX_BYTES}`)
 }
