@@ -16,6 +16,7 @@ import { impersonate } from './authn/impersonation.ts'
 import type { Authorizer } from './authz/authorizer.ts'
 import { MASTERS } from './authz/subject-access-review.ts'
 import type { Auditor, RequestAudit } from './audit/auditor.ts'
+import type { Cors } from './cors.ts'
 import { InFlight, type InFlightLimits, type RequestKind } from './in-flight.ts'
 import { Lifetime, timeoutOf } from './lifetime.ts'
 import { lingerAfter } from './linger.ts'
@@ -43,8 +44,12 @@ export interface ListenerOptions {
   readonly inFlight: InFlightLimits
   /** For everything that does not last by nature; 0: none. */
   readonly requestTimeoutMs: number
+  /** Of watches whose client names no time (`ApiRequest.minWatchSeconds`). Default: 1,800. */
+  readonly minWatchSeconds?: number
   /** Sent with every answer. */
   readonly headers?: Readonly<Record<string, string>>
+  /** Which pages of others may read answers. Default: none. */
+  readonly cors?: Cors
   readonly audit?: Auditor
   readonly metrics: RequestMetrics
   readonly log: Logger
@@ -137,6 +142,7 @@ class Exchange {
   }
 
   async #answer(): Promise<void> {
+    if (this.#options.cors?.(this.#request, this.#response) === true) return
     const caller = await this.#identify()
     const leave = this.#inFlight.enter(this.#kind, caller.groups.includes(MASTERS))
     let user: UserInfo
@@ -189,7 +195,7 @@ class Exchange {
 
   /** The place in flight is left when the handler is through, even where its client was told of a timeout before. */
   async #handle(user: UserInfo, timeoutMs: number, leave: () => void): Promise<void> {
-    const { clock, signal: stop } = this.#options
+    const { clock, signal: stop, minWatchSeconds } = this.#options
     const route = this.#routeOf(this.#path)
     this.#route = route
     const lifetime = new Lifetime({ response: this.#response, stop, timeoutMs, clock })
@@ -200,6 +206,7 @@ class Exchange {
       query: this.#query,
       user,
       signal: lifetime.signal,
+      ...(minWatchSeconds === undefined ? {} : { minWatchSeconds }),
       incoming: this.#request,
     }
     const work = (async () => route.handler(request, this.#response))().finally(leave)

@@ -5,6 +5,7 @@ import { createApp, mountApp } from '../apiserver/create-app.ts'
 import { createListener } from '../apiserver/create-listener.ts'
 import type { Authenticator } from '../apiserver/authn/authenticator.ts'
 import type { Authorizer } from '../apiserver/authz/authorizer.ts'
+import type { Cors } from '../apiserver/cors.ts'
 import { PING, type HealthCheck } from '../apiserver/health.ts'
 import type { InFlightLimits } from '../apiserver/in-flight.ts'
 import { createPlainPaths } from '../apiserver/plain-paths.ts'
@@ -23,10 +24,12 @@ export interface HttpServerOptions {
   readonly alwaysAllowPaths: readonly string[]
   readonly inFlight: InFlightLimits
   readonly requestTimeoutMs: number
+  readonly minWatchSeconds?: number
   /** Of who can be identified; besides those of the service. */
   readonly checks?: readonly HealthCheck[]
   /** Sent with every answer. */
   readonly headers?: Readonly<Record<string, string>>
+  readonly cors?: Cors
   readonly audit?: Auditor
   /** Between not ready and no longer accepting, so that load balancers notice. */
   readonly shutdownDelayMs: number

@@ -6,6 +6,7 @@ import { requestHeaderAuthenticator } from '../apiserver/authn/request-header.ts
 import { x509Authenticator } from '../apiserver/authn/x509.ts'
 import type { Authorizer } from '../apiserver/authz/authorizer.ts'
 import { subjectAccessReviewAuthorizer } from '../apiserver/authz/subject-access-review.ts'
+import { createCors } from '../apiserver/cors.ts'
 import { ReviewMetrics } from '../apiserver/review-metrics.ts'
 import type { MemberClient } from '../fleet/member.ts'
 import { KarmadaClusterProvider } from '../fleet/karmada/karmada-provider.ts'
@@ -96,7 +97,9 @@ export async function runServe(
       alwaysAllowPaths: config.alwaysAllowPaths,
       inFlight: { readOnly: config.maxRequestsInflight, mutating: config.maxMutatingRequestsInflight },
       requestTimeoutMs: config.requestTimeoutMs,
+      minWatchSeconds: config.minRequestTimeoutSeconds,
       ...(config.serving.hsts === undefined ? {} : { headers: { 'strict-transport-security': config.serving.hsts } }),
+      ...(config.corsAllowedOrigins.length === 0 ? {} : { cors: createCors(config.corsAllowedOrigins) }),
       ...(access.audit === undefined ? {} : { audit: access.audit }),
       shutdownDelayMs: config.shutdownDelayMs,
     },

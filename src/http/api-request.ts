@@ -19,6 +19,8 @@ export interface ApiRequest {
   readonly user: UserInfo
   /** Aborts when the client is gone or the server stops. */
   readonly signal: AbortSignal
+  /** How long a watch lasts at least whose client names no time, s; 0: for ever; default 1,800. */
+  readonly minWatchSeconds?: number
   /** Headers and body. */
   readonly incoming: IncomingMessage
 }

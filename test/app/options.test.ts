@@ -79,6 +79,7 @@ describe('flags of karmada-search', () => {
     'etcd-servers-overrides',
     'goaway-chance',
     'audit-log-path',
+    'cors-allowed-origins',
     ...KARMADA_FLAGS.map(({ name }) => name).filter((name) => /-file$|^etcd-(ca|cert|key)file$|kubeconfig$/.test(name)),
   ])
   for (const flag of KARMADA_FLAGS.filter(({ name }) => !special.has(name))) {
@@ -126,6 +127,17 @@ describe('flags of karmada-search', () => {
     assert.equal(config.clusterApiBurst, 60)
     assert.equal(config.requestTimeoutMs, 60_000)
     assert.deepEqual(config.alwaysAllowPaths, ['/healthz', '/readyz', '/livez'])
+  })
+})
+
+describe('flags of requests', () => {
+  it('say how long watches last and which pages may read', () => {
+    assert.equal(serve().minRequestTimeoutSeconds, 1_800)
+    assert.equal(serve('--min-request-timeout=60').minRequestTimeoutSeconds, 60)
+    assert.deepEqual(serve().corsAllowedOrigins, [])
+    const [pattern] = serve('--cors-allowed-origins=(?i)^https://a\\.example$').corsAllowedOrigins
+    assert.ok(pattern?.test('https://A.example') === true && !pattern.test('https://axexample'))
+    assert.match(faults(['--cors-allowed-origins=a,^b$,//(?=c):']).join(), /start of the host.*Go's regular/)
   })
 })
 

@@ -34,7 +34,7 @@ export async function watchRegistries({ request, response }: Exchange, watch: Re
     response.writeHead(200, { 'content-type': 'application/json' }).end()
     return
   }
-  const lifetime = watchSignal(list.timeoutSeconds, clock, random, request.signal)
+  const lifetime = watchSignal(request, list.timeoutSeconds, clock, random)
   const delivery = new Delivery(new EventStream(response, {}), watch)
   try {
     if (initial) await delivery.begin(items.filter(matches), version)

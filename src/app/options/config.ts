@@ -4,6 +4,7 @@
  */
 import { existsSync } from 'node:fs'
 import path from 'node:path'
+import { originPattern } from '../../apiserver/cors.ts'
 import type { LogLevel } from '../../telemetry/logger.ts'
 import { auditConfig, type AuditConfig } from './audit-config.ts'
 import { etcdConfig, type EtcdConfig } from './etcd-config.ts'
@@ -67,7 +68,9 @@ export interface ServeConfig extends CommonConfig {
   readonly alwaysAllowPaths: readonly string[]
   readonly authorizedTtlMs: number
   readonly unauthorizedTtlMs: number
+  readonly corsAllowedOrigins: readonly RegExp[]
   readonly requestTimeoutMs: number
+  readonly minRequestTimeoutSeconds: number
   readonly shutdownDelayMs: number
   readonly maxRequestsInflight: number
   readonly maxMutatingRequestsInflight: number
@@ -202,11 +205,24 @@ function completeServe(common: CommonConfig, flags: FlagReader, env: Environment
     alwaysAllowPaths: allowedPaths(flags),
     authorizedTtlMs: flags.durationMs('authorization-webhook-cache-authorized-ttl'),
     unauthorizedTtlMs: flags.durationMs('authorization-webhook-cache-unauthorized-ttl'),
+    corsAllowedOrigins: corsOrigins(flags),
     requestTimeoutMs: flags.durationMs('request-timeout'),
+    minRequestTimeoutSeconds: flags.number('min-request-timeout', 0, 1e6),
     shutdownDelayMs: flags.durationMs('shutdown-delay-duration'),
     maxRequestsInflight: flags.number('max-requests-inflight', 0, 1e6),
     maxMutatingRequestsInflight: flags.number('max-mutating-requests-inflight', 0, 1e6),
   }
+}
+
+function corsOrigins(flags: FlagReader): readonly RegExp[] {
+  return flags.list('cors-allowed-origins').flatMap((text) => {
+    try {
+      return [originPattern(text)]
+    } catch (error) {
+      flags.faults.push(`--cors-allowed-origins: ${(error as Error).message}`)
+      return []
+    }
+  })
 }
 
 /** A `*` inside a path is a fault, as in a kube-apiserver. */

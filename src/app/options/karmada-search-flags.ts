@@ -222,7 +222,13 @@ export const KARMADA_SEARCH_FLAGS: readonly FlagSpec[] = [
     honoured: 'Requests a second to each member cluster.',
   },
   { name: 'contention-profiling', group: 'server', type: 'bool' },
-  { name: 'cors-allowed-origins', group: 'server', type: 'strings' },
+  {
+    name: 'cors-allowed-origins',
+    group: 'server',
+    type: 'strings',
+    honoured:
+      'Go regular expressions of origins whose pages may read answers, each pinned to both ends of the host: ^https://console\\.example\\.com$. Taken are classes, groups, alternatives, quantifiers, anchors, and (?i) in front.',
+  },
   { name: 'debug-socket-path', group: 'server', type: 'string' },
   { name: 'delete-collection-workers', group: 'storage', type: 'int', default: '1' },
   { name: 'disable-http2-serving', group: 'serving', type: 'bool', honoured: 'HTTP/1.1 alone.' },
@@ -331,6 +337,8 @@ export const KARMADA_SEARCH_FLAGS: readonly FlagSpec[] = [
     group: 'server',
     type: 'int',
     default: '1800',
+    honoured:
+      'Seconds: a watch whose client names no time ends after this long to twice as long; 0: with its client alone.',
   },
   { name: 'permit-address-sharing', group: 'serving', type: 'bool', honoured: 'Always so here (SO_REUSEADDR).' },
   {

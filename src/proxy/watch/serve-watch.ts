@@ -55,7 +55,7 @@ export async function serveWatch({ request, response }: Exchange, watch: WatchRe
     response.writeHead(200, { 'content-type': 'application/json', ...watch.headers }).end()
     return
   }
-  const lifetime = watchSignal(list.timeoutSeconds, clock, random, request.signal)
+  const lifetime = watchSignal(request, list.timeoutSeconds, clock, random)
   try {
     const stream = new EventStream(response, watch.headers)
     const giveUp = (): void => {
