@@ -42,6 +42,11 @@ export class CacheMetrics {
     )
     gauge('fleetsearch_cache_window_bytes', 'Bytes that the watch window holds.', ({ window }) => window.bytes)
     gauge('fleetsearch_cache_window_entries', 'Entries of the watch window.', ({ window }) => window.length)
+    gauge(
+      'fleetsearch_cache_past_changes',
+      'Changes kept undone for lists that are read page by page.',
+      ({ past }) => past.changes,
+    )
     gauge('fleetsearch_cache_watchers', 'Open watches.', ({ watchers }) => watchers)
   }
 

@@ -50,8 +50,13 @@ export interface SnapshotFilter {
   readonly labels?: LabelSelector
   /** Start behind this object (which need not exist any more). */
   readonly after?: { readonly cluster: ClusterName; readonly key: ObjectKey }
-  /** At most so many objects; `more` tells whether any are left. */
+  /** At most so many objects; `remaining` tells how many are left. */
   readonly limit?: number
+  /**
+   * As the shards were at these versions, of which `covers` holds; only these clusters. Default: as they are now.
+   * `remaining` may then count objects that the labels would not have taken.
+   */
+  readonly asOf?: VersionMap
 }
 
 export interface Snapshot {

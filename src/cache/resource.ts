@@ -5,12 +5,14 @@ import type { ClusterName, ResourceVersion } from '../kube/names.ts'
 import { compareUtf8 } from '../util/bytes.ts'
 import type { Clock } from '../util/clock.ts'
 import { KeyBuffer } from './key-buffer.ts'
+import { selectPast } from './past-selection.ts'
+import { PastViews } from './past.ts'
 import type { CachedObject, CacheEvent, CacheListener, ResourceReader, ShardState } from './reader.ts'
 import type { Snapshot, SnapshotFilter, WatchItem, WatchOptions } from './reader.ts'
 import { standingOf } from './resume.ts'
 import { sizeOf } from './record.ts'
 import { Shard, type ChangeMoment, type ShardChange, type ShardSink } from './shard.ts'
-import { FleetSnapshot, selectObjects, type ShardSelection } from './snapshot.ts'
+import { FleetSnapshot, selectObjects, type Selected, type SelectedPart } from './snapshot.ts'
 import { VersionVector } from './version-vector.ts'
 import { WatchWindow, type WindowBudget } from './watch-window.ts'
 import { Watcher, type WatchSource } from './watcher.ts'
@@ -39,6 +41,7 @@ export class Resource implements ResourceReader, ShardSink, WatchSource {
   readonly kind: string
   readonly namespaced: boolean
   readonly window: WatchWindow
+  readonly past: PastViews
   readonly #context: ResourceContext
   readonly #shards = new Map<ClusterName, Shard>()
   readonly #watchers = new Set<Watcher>()
@@ -57,6 +60,7 @@ export class Resource implements ResourceReader, ShardSink, WatchSource {
     this.namespaced = namespaced
     this.#context = context
     this.window = new WatchWindow(context.budget, context.clock, context.windowMs)
+    this.past = new PastViews(this.window)
   }
 
   get clock(): Clock {
@@ -107,20 +111,26 @@ export class Resource implements ResourceReader, ShardSink, WatchSource {
   }
 
   snapshot(filter: SnapshotFilter): Snapshot {
-    const { clusters } = filter
+    const { clusters, asOf } = filter
     const scoped = this.#scoped(filter)
-    const parts: ShardSelection[] = []
+    const parts: Selected[] = []
     let left = filter.limit ?? Number.POSITIVE_INFINITY
     let remaining = 0
     for (const shard of this.allShards()) {
-      if (clusters !== undefined && !clusters.has(shard.cluster)) continue
-      const taken = selectObjects(shard, scoped, left)
+      if (clusters?.has(shard.cluster) === false || asOf?.has(shard.cluster) === false) continue
+      const taken = this.#select(shard, scoped, left)
       left -= taken.selection.length
       remaining += taken.remaining
       if (taken.selection.length > 0) parts.push(taken.selection)
     }
-    const versions = clusters === undefined ? this.#vector : this.#vector.only(clusters)
-    return new FleetSnapshot(parts, remaining, versions)
+    const versions = asOf === undefined ? this.#vector : VersionVector.of(asOf)
+    return new FleetSnapshot(parts, remaining, clusters === undefined ? versions : versions.only(clusters))
+  }
+
+  #select(shard: Shard, filter: SnapshotFilter, limit: number): SelectedPart {
+    const version = filter.asOf?.get(shard.cluster)
+    const past = version === undefined || !shard.synced ? undefined : this.past.at(shard, version)
+    return past === undefined ? selectObjects(shard, filter, limit) : selectPast(past, filter, limit)
   }
 
   watch(options: WatchOptions): AsyncIterable<readonly WatchItem[]> {
@@ -241,6 +251,7 @@ export class Resource implements ResourceReader, ShardSink, WatchSource {
   /** Housekeeping, every few seconds while busy. */
   tick(): void {
     this.window.evictOld()
+    this.past.prune()
     for (const watcher of this.#watchers) watcher.tick()
   }
 

@@ -15,7 +15,7 @@ export interface HistoryStep {
   readonly after: ResourceVersion
 }
 
-/** A position in the window; `expired`: what is needed is gone; `ahead`: the shard has not got there yet. */
+/** A position in the window (or of a step); `expired`: what is needed is gone; `ahead`: the shard is not there yet. */
 export type ResumePoint = number | 'expired' | 'ahead'
 
 /** Members send one a minute; the window reaches back five minutes. */
@@ -67,17 +67,33 @@ export class ShardHistory {
     this.#isFloorGone = step.before === step.after
   }
 
+  /** Position of the step that comes next. */
+  get end(): number {
+    return this.#steps.end
+  }
+
+  /** By the step's own position, which it keeps; undefined where it is gone. */
+  at(step: number): HistoryStep | undefined {
+    return this.#steps.at(step)
+  }
+
   /** Where a client at `version` goes on. `end` is the window's end, `current` the version the shard stands at. */
   resume(version: ResourceVersion, current: ResourceVersion, end: number): ResumePoint {
+    const first = this.firstBehind(version, current)
+    return typeof first === 'number' ? (this.#steps.at(first)?.position ?? end) : first
+  }
+
+  /** The first step that a client at `version` must be told of; `end` where there is none. */
+  firstBehind(version: ResourceVersion, current: ResourceVersion): ResumePoint {
     if (version === this.#floor && this.#isFloorGone) return 'expired'
     const order = compareResourceVersions(version, current)
     const mayBeOthers = this.#isSuperseded(version)
-    if (order === undefined) return this.#resumeKnown(version, current, end)
+    if (order === undefined) return this.#firstBehindKnown(version, current)
     if (order > 0) return mayBeOthers ? 'expired' : 'ahead'
     const fromFloor = compareResourceVersions(version, this.#floor)
     if (fromFloor === undefined || fromFloor < 0) return 'expired'
     if (mayBeOthers && !this.#isKnown(version, current)) return 'expired'
-    return this.#steps.at(this.#firstNeeded(version))?.position ?? end
+    return this.#firstNeeded(version)
   }
 
   #isSuperseded(version: ResourceVersion): boolean {
@@ -87,12 +103,11 @@ export class ShardHistory {
   }
 
   /** Versions without an order: only those that we gave out and still know. */
-  #resumeKnown(version: ResourceVersion, current: ResourceVersion, end: number): ResumePoint {
+  #firstBehindKnown(version: ResourceVersion, current: ResourceVersion): ResumePoint {
     for (let i = this.#steps.start; i < this.#steps.end; i++) {
-      const step = this.#steps.at(i)
-      if (step?.before === version) return step.position
+      if (this.#steps.at(i)?.before === version) return i
     }
-    return version === current ? end : 'expired'
+    return version === current ? this.#steps.end : 'expired'
   }
 
   #isKnown(version: ResourceVersion, current: ResourceVersion): boolean {

@@ -13,7 +13,15 @@ import type { Shard } from './shard.ts'
 import type { ShardContent } from './shard-content.ts'
 
 /** Objects of one shard, in key order. */
-export class ShardSelection {
+export interface Selected {
+  readonly cluster: ClusterName
+  readonly length: number
+  at(index: number): CachedObject
+  bytesAt(index: number): Uint8Array
+}
+
+/** Objects of one shard as they are now. */
+export class ShardSelection implements Selected {
   readonly cluster: ClusterName
   readonly #chunks: Chunks
   readonly #addresses: Uint32Array
@@ -46,12 +54,14 @@ export class ShardSelection {
 /** The part of a filter that concerns one shard. */
 export type ShardFilter = Pick<SnapshotFilter, 'namespace' | 'name' | 'labels' | 'after'>
 
-/** Takes at most `limit` objects; `remaining` counts those beyond it. */
-export function selectObjects(
-  shard: Shard,
-  filter: ShardFilter,
-  limit: number,
-): { readonly selection: ShardSelection; readonly remaining: number } {
+export interface SelectedPart<Part extends Selected = Selected> {
+  readonly selection: Part
+  /** Objects beyond the limit. */
+  readonly remaining: number
+}
+
+/** Takes at most `limit` objects. */
+export function selectObjects(shard: Shard, filter: ShardFilter, limit: number): SelectedPart<ShardSelection> {
   const { content } = shard
   const [from, to] = shard.synced ? rangeOf(shard, filter) : [0, 0]
   const matches = matcherOf(content, filter)
@@ -76,7 +86,7 @@ export function selectObjects(
 const key = new KeyBuffer()
 
 /** The part of the order that namespace, name (where it is exact) and `after` leave over. */
-function rangeOf({ cluster, content }: Shard, filter: ShardFilter): readonly [from: number, to: number] {
+export function rangeOf({ cluster, content }: Shard, filter: ShardFilter): readonly [from: number, to: number] {
   const { namespace, name, after } = filter
   let range: readonly [number, number] = [0, content.order.length]
   if (namespace !== undefined && name !== undefined) {
@@ -94,7 +104,7 @@ function rangeOf({ cluster, content }: Shard, filter: ShardFilter): readonly [fr
 }
 
 /** What is left to ask of each slot in the range; undefined: nothing. */
-function matcherOf(content: ShardContent, filter: ShardFilter): ((slot: number) => boolean) | undefined {
+export function matcherOf(content: ShardContent, filter: ShardFilter): ((slot: number) => boolean) | undefined {
   const { namespace, name, labels } = filter
   const byLabels = labels === undefined || labels.empty ? undefined : content.labels.select(labels)
   const nameBytes = name === undefined || namespace !== undefined ? undefined : Buffer.from(name)
@@ -110,13 +120,13 @@ export class FleetSnapshot implements Snapshot {
   readonly length: number
   readonly remaining: number
   readonly versions: VersionMap
-  readonly #parts: readonly ShardSelection[]
+  readonly #parts: readonly Selected[]
   /** Where each part begins. */
   readonly #starts: readonly number[]
   /** The part that was read last: lists are read from front to back. */
   #current = 0
 
-  constructor(parts: readonly ShardSelection[], remaining: number, versions: VersionMap) {
+  constructor(parts: readonly Selected[], remaining: number, versions: VersionMap) {
     const starts: number[] = []
     let length = 0
     for (const part of parts) {
@@ -135,12 +145,12 @@ export class FleetSnapshot implements Snapshot {
     return part.at(index - (this.#starts[this.#current] ?? 0))
   }
 
-  bytesAt(index: number): Buffer {
+  bytesAt(index: number): Uint8Array {
     const part = this.#seek(index)
     return part.bytesAt(index - (this.#starts[this.#current] ?? 0))
   }
 
-  #seek(index: number): ShardSelection {
+  #seek(index: number): Selected {
     if (index < 0 || index >= this.length) throw new RangeError(`no object at ${index}`)
     if (index < (this.#starts[this.#current] ?? 0)) this.#current = 0
     let part = this.#parts[this.#current]

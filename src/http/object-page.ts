@@ -5,7 +5,7 @@ import { encodeVersionMap } from '../kube/multi-cluster-version.ts'
 import type { ClusterName, ObjectKey } from '../kube/names.ts'
 import { objectKey } from '../kube/names.ts'
 import { Breather } from './breather.ts'
-import type { PagePosition, PinSource } from './page-token.ts'
+import type { PagePosition, PageStart, PinSource } from './page-token.ts'
 import { decodePageToken, encodePageToken } from './page-token.ts'
 import type { Selection } from './selection.ts'
 import { parseObject } from './selection.ts'
@@ -31,6 +31,8 @@ export interface PageFilter {
   readonly labels?: LabelSelector
   readonly after?: { readonly cluster: ClusterName; readonly key: ObjectKey }
   readonly limit?: number
+  /** As the source was at these versions; default: as it is now. */
+  readonly asOf?: VersionMap
 }
 
 /** The part of a cached resource that pages are read from; structurally a `ResourceReader`. */
@@ -67,10 +69,15 @@ export async function readPage<Item extends PageObject>(
   const start = request.continue === '' ? undefined : decodePageToken(request.continue, source)
   const clusters = intersection(start?.clusters, request.clusters)
   const filter = { ...pushedDown(request.selection, request.limit), ...(clusters === undefined ? {} : { clusters }) }
-  const snapshot = source.snapshot(start?.after === undefined ? filter : { ...filter, after: start.after })
+  const snapshot = source.snapshot({ ...filter, ...(start === undefined ? {} : stateOf(start)) })
   const picked = await pick(snapshot, request)
   const version = start?.version ?? encodeVersionMap(snapshot.versions)
   return assemble(snapshot, picked, request, version)
+}
+
+/** Every page shows the state of the first one, from where the page before ended. */
+export function stateOf({ versions, after }: PageStart): Pick<PageFilter, 'asOf' | 'after'> {
+  return { asOf: versions, ...(after === undefined ? {} : { after }) }
 }
 
 /** Indexes into the snapshot; one more than the limit where another page follows. */

@@ -2,8 +2,8 @@
  * Where a page of a list of many clusters begins. The envelope is the original's (kube/continue-token.ts); the position
  * in it is ours: `after:<namespace>/<name>`, the last object of the page before, or empty for a cluster's beginning.
  *
- * Pages walk clusters in name order and objects in key order, so each object that is not touched meanwhile appears once.
- * The first page pins the clusters and the version; every page gives that version, so that a watch from it misses nothing.
+ * The first page pins the clusters and the version, and every page shows the state of that version: each of its objects
+ * appears once, whatever happens meanwhile, and a watch from it misses nothing.
  */
 import { decodeContinueToken, encodeContinueToken } from '../kube/continue-token.ts'
 import type { VersionMap } from '../kube/multi-cluster-version.ts'
@@ -28,6 +28,8 @@ export interface PinSource {
 export interface PageStart {
   /** The list's resourceVersion, the same on every page. */
   readonly version: string
+  /** The same, decoded. */
+  readonly versions: VersionMap
   readonly clusters: ReadonlySet<ClusterName>
   readonly after: PagePosition | undefined
 }
@@ -67,7 +69,7 @@ export function decodePageToken(text: string, source: PinSource): PageStart {
     const further = encodePageToken(now, position ?? { cluster, key: BEGINNING })
     throw expired('the continue token is too old: what changed since its first page is not known any more', further)
   }
-  return { version: token.rv, clusters: new Set(pinned.keys()), after: position }
+  return { version: token.rv, versions: pinned, clusters: new Set(pinned.keys()), after: position }
 }
 
 function positionOf(text: string, cluster: ClusterName): PagePosition | undefined | 'foreign' {

@@ -1,6 +1,7 @@
 /** A page of search/cache in another order than that of keys; the cursor between pages holds the last object's keys. */
 import { Breather } from '../http/breather.ts'
 import type { Page, PageObject, PageRequest, PageSource } from '../http/object-page.ts'
+import { stateOf } from '../http/object-page.ts'
 import type { PageStart } from '../http/page-token.ts'
 import { decodePageToken } from '../http/page-token.ts'
 import { parseObject } from '../http/selection.ts'
@@ -31,6 +32,7 @@ export async function readSortedPage<Item extends PageObject>(
     ...(name === undefined ? {} : { name }),
     ...(labels === undefined ? {} : { labels }),
     ...(clusters === undefined ? {} : { clusters }),
+    ...(start === undefined ? {} : stateOf(start)),
   })
   const all = request.selection.nothing ? [] : await withKeys(snapshot, request, sortBy.terms)
   const compare = comparator(sortBy.terms)

@@ -61,7 +61,7 @@ test('A3: at the end of a cluster the token points at the next one', async () =>
   })
 })
 
-test('A3: what changes between pages is neither doubled nor lost, and a watch from the last page tells it', async () => {
+test('A3: what changes between pages is neither doubled nor lost, gone ones included, and a watch tells it', async () => {
   const fleet = podFleet({ member1: { objects: ten('a'), version: 123 }, member2: { objects: ten('b'), version: 456 } })
   const [one, two] = [fleet.shard('member1', PODS), fleet.shard('member2', PODS)]
   await withApi(fleet, new MemberWorld(fleet.clock), async (api) => {
@@ -71,9 +71,8 @@ test('A3: what changes between pages is neither doubled nor lost, and a watch fr
       one.put(pod('default', 'a-00x'), 124)
     })
     const names = pages.flatMap(({ items }) => items.map(nameOf))
-    assert.equal(new Set(names).size, names.length)
+    assert.equal(new Set(names).size, 20)
     for (const { metadata } of [...ten('a'), ...ten('b')]) {
-      if (metadata.name === 'b-07') continue
       assert.equal(names.filter((name) => name.endsWith(`/${metadata.name}`)).length, 1, metadata.name)
     }
     const last = pages.at(-1).metadata.resourceVersion
