@@ -25,6 +25,7 @@ import {
 import { openDataFolder } from './data-folder.ts'
 import { learnFromHost } from './host-discovery.ts'
 import { serveHttp } from './http-server.ts'
+import { ELECTION_LIMITS, electedBy } from './leadership.ts'
 import type { Lifecycle } from './lifecycle.ts'
 import type { ServeConfig } from './options/config.ts'
 import { serveRights } from './rights.ts'
@@ -56,6 +57,9 @@ export async function runServe(
     proxy: config.proxy,
     rights: await serveRights(config, runtime, lifecycle, () =>
       connect('rights client', config.authorizationKubeconfig, REVIEW_LIMITS),
+    ),
+    leadership: await electedBy(config.leaderElection, runtime, () =>
+      connect('leader election client', config.kubeconfig, ELECTION_LIMITS),
     ),
     lastPlugin: (parts) => createKarmadaPlugin({ ...parts, host, clock, random }),
     onFault,

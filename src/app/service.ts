@@ -17,6 +17,7 @@ import { ReflectorMetrics } from '../controller/reflector-metrics.ts'
 import { Fleet } from '../fleet/fleet.ts'
 import { createColumnSource } from '../http/column-source.ts'
 import type { Rights } from '../http/rights.ts'
+import { ALWAYS_LEADING, whileLeading } from '../leaderelection/leadership.ts'
 import type { Plugin } from '../proxy/plugin.ts'
 import { WatchGuards } from '../proxy/watch/watch-guards.ts'
 import { RegistryInformer } from '../registry/registry-informer.ts'
@@ -27,6 +28,7 @@ import { addProcessMetrics } from '../telemetry/process-metrics.ts'
 import type { Clock, Random } from '../util/clock.ts'
 import { sleep } from '../util/sleep.ts'
 import { crdLookups } from './crd-lookups.ts'
+import type { FollowedLeadership } from './leadership.ts'
 import type { Lifecycle } from './lifecycle.ts'
 import type { CommonConfig } from './options/config.ts'
 import { readyClusters } from './ready-clusters.ts'
@@ -52,6 +54,8 @@ export interface ServiceOptions extends RegistryStoreOptions {
   readonly proxy: boolean
   /** Decides what callers see of each member; default: everybody sees everything. */
   readonly rights?: ((parts: Pick<Service, 'fleet' | 'metrics'>) => FollowedRights) | undefined
+  /** Decides whether this replica does what only one may do; default: it is the only one. */
+  readonly leadership?: (parts: Pick<Service, 'metrics'>) => FollowedLeadership
   /** The last plugin of the proxy: what nobody registered. */
   readonly lastPlugin: (parts: PluginParts) => Plugin
   /** Something of ours broke that nobody waits for: the process should end. */
@@ -110,6 +114,10 @@ export async function createService(options: ServiceOptions): Promise<Service> {
   const columns = createColumnSource(crdLookups(cache, fleet, discovery, () => clock.monotonicMs()))
   const sync = new SyncCheck(controller, clock, config.syncTimeoutMs)
   const rights = options.rights?.({ fleet, metrics })
+  const leadership: FollowedLeadership = options.leadership?.({ metrics }) ?? ALWAYS_LEADING
+  // Registries in a folder of its own no other replica sees; a store of its own no other replica writes.
+  const statusDuty = options.etcd === undefined ? ALWAYS_LEADING : leadership
+  const storeDuty = store.capabilities.shared ? leadership : ALWAYS_LEADING
   const guarded =
     rights === undefined ? undefined : { rights, guards: new WatchGuards({ rights, cache, clock, onFault }) }
   const parts: PluginParts = {
@@ -137,9 +145,15 @@ export async function createService(options: ServiceOptions): Promise<Service> {
       lifecycle.run('registry store', async (signal) => registryStore.run?.(signal), onFault)
       if (rights?.run !== undefined)
         lifecycle.run('rights', (signal) => rights.run?.(signal) ?? Promise.resolve(), onFault)
-      lifecycle.run('bulk writer', (signal) => writer.run(signal), onFault)
+      if (leadership.run !== undefined)
+        lifecycle.run('leader election', (signal) => leadership.run?.(signal) ?? Promise.resolve(), onFault)
+      lifecycle.run('bulk writer', (signal) => whileLeading(storeDuty, (term) => writer.run(term), signal), onFault)
       lifecycle.run('controller', (signal) => controller.run(signal), onFault)
-      lifecycle.run('registry status', (signal) => status.run(signal), onFault)
+      lifecycle.run(
+        'registry status',
+        (signal) => whileLeading(statusDuty, (term) => status.run(term), signal),
+        onFault,
+      )
       lifecycle.run('discovery', (signal) => discovery.run(signal), onFault)
       lifecycle.run('registry informer', (signal) => informer.run(signal), onFault)
     },

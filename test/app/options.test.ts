@@ -403,3 +403,51 @@ describe('--rights', () => {
     ])
   })
 })
+
+describe('flags of the election', () => {
+  it('have the defaults of Kubernetes’ own components, and a Lease beside karmada-search', () => {
+    assert.deepEqual(serve().leaderElection, {
+      leaseDurationMs: 15_000,
+      renewDeadlineMs: 10_000,
+      retryPeriodMs: 2_000,
+      lease: { namespace: 'karmada-system', name: 'fleetsearch' },
+    })
+  })
+  it('are each taken', () => {
+    assert.deepEqual(
+      serve(
+        '--leader-elect-lease-duration=1m',
+        '--leader-elect-renew-deadline=40s',
+        '--leader-elect-retry-period=5s',
+        '--leader-elect-resource-name=other',
+        '--leader-elect-resource-namespace=elsewhere',
+      ).leaderElection,
+      {
+        leaseDurationMs: 60_000,
+        renewDeadlineMs: 40_000,
+        retryPeriodMs: 5_000,
+        lease: { namespace: 'elsewhere', name: 'other' },
+      },
+    )
+    assert.equal(serve('--leader-elect=false', '--leader-elect-lease-duration=1ms').leaderElection, undefined)
+  })
+  it('must leave a leader time to renew, and others time to see it', () => {
+    assert.deepEqual(faults(['serve', '--leader-elect-lease-duration=10s']), [
+      '--leader-elect-lease-duration must be greater than --leader-elect-renew-deadline',
+    ])
+    assert.deepEqual(faults(['serve', '--leader-elect-renew-deadline=2s']), [
+      '--leader-elect-renew-deadline must be greater than 1.2 times --leader-elect-retry-period',
+    ])
+    assert.deepEqual(faults(['serve', '--leader-elect-retry-period=0s', '--leader-elect-resource-name=']), [
+      '--leader-elect-retry-period must be greater than 0',
+      '--leader-elect-resource-name must not be empty',
+    ])
+    const short = ['--leader-elect-lease-duration=900ms', '--leader-elect-renew-deadline=500ms']
+    assert.deepEqual(faults(['serve', ...short, '--leader-elect-retry-period=100ms']), [
+      '--leader-elect-lease-duration must be at least 1s',
+    ])
+  })
+  it('are unknown where there is one replica', () => {
+    assert.deepEqual(faults(['demo', '--leader-elect=false']), ['unknown flag: --leader-elect'])
+  })
+})

@@ -6,17 +6,21 @@ import { describe, it } from 'node:test'
 import { parseAllDocuments } from 'yaml'
 import { API_RESOURCE_LIST } from '../../src/apiserver/own-discovery.ts'
 import { requestAttributes } from '../../src/apiserver/request-info.ts'
+import { readCommandLine, type ServeConfig } from '../../src/app/options/config.ts'
+import { Candidate, LeaseServer } from '../leaderelection/lease-world.ts'
+import { FakeClock } from '../support/fake-clock.ts'
 
 interface Rule {
   readonly apiGroups?: readonly string[]
   readonly resources?: readonly string[]
+  readonly resourceNames?: readonly string[]
   readonly nonResourceURLs?: readonly string[]
   readonly verbs: readonly string[]
 }
 
 interface ClusterRole {
   readonly kind: string
-  readonly metadata: { readonly name: string }
+  readonly metadata: { readonly name: string; readonly namespace?: string }
   readonly rules: readonly Rule[]
 }
 
@@ -91,7 +95,7 @@ describe('deploy/rbac.yaml', () => {
   })
 
   it('names resources, since RBAC has no wildcard for the subresources of one', () => {
-    const ours = roles.filter(({ metadata }) => metadata.name !== 'fleetsearch')
+    const ours = roles.filter(({ metadata }) => /^fleetsearch-(viewer|editor|admin)$/.test(metadata.name))
     assert.equal(ours.length, 3)
     for (const { kind, rules } of ours) {
       assert.equal(kind, 'ClusterRole')
@@ -99,5 +103,28 @@ describe('deploy/rbac.yaml', () => {
         assert.ok(![...resources, ...verbs].some((entry) => entry.includes('*')))
       }
     }
+  })
+
+  it('lets Fleetsearch do with its Lease what the election asks for, and nothing with others', async () => {
+    const role = roles.find(({ metadata }) => metadata.name === 'fleetsearch-leader-election')
+    const line = readCommandLine(['serve'], {}, '0.0.0')
+    const election = 'run' in line ? (line.run as ServeConfig).leaderElection : undefined
+    assert.ok(role && election)
+    assert.deepEqual([role.kind, role.metadata.namespace], ['Role', election.lease.namespace])
+    const clock = new FakeClock()
+    const server = new LeaseServer()
+    const candidate = new Candidate('a', clock, server).start()
+    await clock.advance(5_000)
+    await candidate.stop()
+    const verbs: Readonly<Record<string, string>> = { GET: 'get', POST: 'create', PUT: 'update' }
+    const asked = new Set(server.requests.map((request) => verbs[request.split(' ')[0] ?? '']))
+    for (const { apiGroups, resources, resourceNames, verbs } of role.rules) {
+      assert.deepEqual([apiGroups, resources], [['coordination.k8s.io'], ['leases']])
+      assert.deepEqual(
+        resourceNames ?? election.lease.name,
+        verbs.includes('create') ? election.lease.name : [election.lease.name],
+      )
+    }
+    assert.deepEqual(new Set(role.rules.flatMap((rule) => rule.verbs)), asked)
   })
 })

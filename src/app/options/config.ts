@@ -11,6 +11,7 @@ import { etcdConfig, type EtcdConfig } from './etcd-config.ts'
 import { FlagReader } from './flag-reader.ts'
 import type { FlagSpec } from './flag-spec.ts'
 import { KARMADA_SEARCH_FLAGS } from './karmada-search-flags.ts'
+import { leaderElectionConfig, type LeaderElectionConfig } from './leader-election-config.ts'
 import { DEMO_FLAGS, SERVE_FLAGS, UP_FLAGS } from './local-flags.ts'
 import { helpOf, parseFlags } from './parse-flags.ts'
 import { authenticationConfig, servingConfig, type AuthenticationConfig, type ServingConfig } from './serving-config.ts'
@@ -65,6 +66,8 @@ export interface ServeConfig extends CommonConfig {
   readonly audit: AuditConfig | undefined
   /** Undefined: registries are kept in the data folder. */
   readonly etcd: EtcdConfig | undefined
+  /** Undefined: this replica always leads. */
+  readonly leaderElection: LeaderElectionConfig | undefined
   readonly alwaysAllowPaths: readonly string[]
   readonly authorizedTtlMs: number
   readonly unauthorizedTtlMs: number
@@ -202,6 +205,7 @@ function completeServe(common: CommonConfig, flags: FlagReader, env: Environment
     authentication: authenticationConfig(flags),
     audit: auditConfig(flags, warnings),
     etcd: etcdConfig(flags),
+    leaderElection: leaderElectionConfig(flags),
     alwaysAllowPaths: allowedPaths(flags),
     authorizedTtlMs: flags.durationMs('authorization-webhook-cache-authorized-ttl'),
     unauthorizedTtlMs: flags.durationMs('authorization-webhook-cache-unauthorized-ttl'),

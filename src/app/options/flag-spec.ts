@@ -2,7 +2,16 @@
 export type FlagType = 'bool' | 'int' | 'float' | 'duration' | 'string' | 'strings' | 'repeated'
 
 export type FlagGroup =
-  'fleet' | 'serving' | 'authentication' | 'authorization' | 'storage' | 'audit' | 'logging' | 'server' | 'local'
+  | 'fleet'
+  | 'serving'
+  | 'authentication'
+  | 'authorization'
+  | 'storage'
+  | 'audit'
+  | 'logging'
+  | 'server'
+  | 'leader election'
+  | 'local'
 
 export interface FlagSpec {
   readonly name: string

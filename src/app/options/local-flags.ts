@@ -1,5 +1,6 @@
 /** Flags of our own, by command. */
 import type { FlagSpec } from './flag-spec.ts'
+import { LEADER_ELECTION_FLAGS } from './leader-election-config.ts'
 
 const LOG_LEVEL: FlagSpec = {
   name: 'log-level',
@@ -129,4 +130,4 @@ export const UP_FLAGS: readonly FlagSpec[] = [
 ]
 
 /** What `fleetsearch serve` takes beyond karmada-search's own flags. */
-export const SERVE_FLAGS: readonly FlagSpec[] = [DATA_DIR, SERVE_RIGHTS, ...COMMON]
+export const SERVE_FLAGS: readonly FlagSpec[] = [DATA_DIR, SERVE_RIGHTS, ...LEADER_ELECTION_FLAGS, ...COMMON]

@@ -1,0 +1,188 @@
+/**
+ * Candidates for one Lease over an API server that misbehaves on demand, in virtual time. Each candidate is a process of its
+ * own: it may be stopped (no timer fires, no answer arrives), its clock may run at another rate, its wall clock may jump.
+ */
+import type { MemberRequest, MemberResponse } from '../../src/fleet/member.ts'
+import { LeaderElector } from '../../src/leaderelection/leader-elector.ts'
+import { createLogger } from '../../src/telemetry/logger.ts'
+import { createMetricsRegistry, type Registry } from '../../src/telemetry/metrics.ts'
+import type { Clock, Random } from '../../src/util/clock.ts'
+import { seededRandom, type FakeClock } from '../support/fake-clock.ts'
+
+/**
+ * `lost` the request never arrives · `unanswered` it is carried out and nothing comes back · `broken` it is carried out and
+ * the connection breaks · a number: answered with that status and not carried out · `garbage` 200 and no Lease.
+ */
+export type Fault = 'lost' | 'unanswered' | 'broken' | 'garbage' | number
+
+export interface StoredLease {
+  metadata: { resourceVersion: string; [key: string]: unknown }
+  spec: Record<string, unknown>
+}
+
+export const TIMES = { leaseDurationMs: 15_000, renewDeadlineMs: 10_000, retryPeriodMs: 2_000 }
+const PATH = '/apis/coordination.k8s.io/v1/namespaces/karmada-system/leases'
+
+export class LeaseServer {
+  stored: StoredLease | undefined
+  /** `METHOD status` of what was carried out or refused, in order. */
+  readonly requests: string[] = []
+  #version = 0
+
+  answer({ method, path, body }: MemberRequest): { status: number; body: unknown } {
+    const sent = body === undefined ? undefined : (JSON.parse(String(body)) as StoredLease)
+    const result = this.#carryOut(method, path, sent)
+    this.requests.push(`${method} ${result.status}`)
+    return result
+  }
+
+  /** Somebody else's write. */
+  edit(spec: Record<string, unknown>): void {
+    this.#store({ metadata: this.stored?.metadata ?? { resourceVersion: '' }, spec: { ...this.stored?.spec, ...spec } })
+  }
+
+  #carryOut(method: string, path: string, sent: StoredLease | undefined): { status: number; body: unknown } {
+    if (path !== (method === 'POST' ? PATH : `${PATH}/fleetsearch`)) return refusal(404, `${method} ${path}`)
+    if (method === 'GET')
+      return this.stored === undefined ? refusal(404, 'no lease') : { status: 200, body: this.stored }
+    if (sent === undefined) return refusal(400, 'no body')
+    if (method === 'POST') {
+      return this.stored === undefined ? { status: 201, body: this.#store(sent) } : refusal(409, 'already exists')
+    }
+    if (this.stored === undefined) return refusal(404, 'no lease')
+    if (sent.metadata.resourceVersion !== this.stored.metadata.resourceVersion) return refusal(409, 'was modified')
+    return { status: 200, body: this.#store(sent) }
+  }
+
+  /** As a kube-apiserver: a write that changes nothing makes no version. */
+  #store({ metadata, spec }: StoredLease): StoredLease {
+    if (this.stored !== undefined && JSON.stringify(this.stored.spec) === JSON.stringify(spec)) return this.stored
+    this.stored = { metadata: { ...metadata, resourceVersion: String(++this.#version) }, spec: { ...spec } }
+    return this.stored
+  }
+}
+
+function refusal(code: number, message: string): { status: number; body: unknown } {
+  return { status: code, body: { kind: 'Status', apiVersion: 'v1', code, message } }
+}
+
+export class Candidate implements Clock {
+  readonly name: string
+  readonly elector: LeaderElector
+  readonly metrics: Registry = createMetricsRegistry()
+  /** Log messages, warnings and worse. */
+  readonly warnings: string[] = []
+  /** How each next request fares; beyond the list all is well, or as `always` says. */
+  readonly faults: Fault[] = []
+  always: Fault | undefined
+  /** What a listener was told. */
+  readonly told: boolean[] = []
+  wallOffsetMs = 0
+  wallStandsAtMs: number | undefined
+  readonly #base: FakeClock
+  readonly #server: LeaseServer
+  readonly #rate: number
+  readonly #stop = new AbortController()
+  #frozen: (() => void)[] | undefined
+  #run: Promise<void> | undefined
+
+  constructor(
+    name: string,
+    base: FakeClock,
+    server: LeaseServer,
+    { rate = 1, random = seededRandom(1) as Random } = {},
+  ) {
+    this.name = name
+    this.#base = base
+    this.#server = server
+    this.#rate = rate
+    const client = { request: (request: MemberRequest) => this.#request(request) }
+    const lease = { namespace: 'karmada-system', name: 'fleetsearch' }
+    const logger = createLogger('warn', {
+      write: (line) => void this.warnings.push((JSON.parse(line) as { msg: string }).msg),
+    })
+    this.elector = new LeaderElector({
+      ...TIMES,
+      client,
+      lease,
+      identity: name,
+      clock: this,
+      random,
+      logger,
+      metrics: this.metrics,
+    })
+    this.elector.onChange(() => this.told.push(this.elector.isLeader()))
+  }
+
+  get leads(): boolean {
+    return this.elector.isLeader()
+  }
+
+  start(): this {
+    this.#run = this.elector.run(this.#stop.signal)
+    return this
+  }
+
+  async stop(): Promise<void> {
+    this.#stop.abort(new Error('shutting down'))
+    await this.#base.advance(3_000)
+    await this.#run
+  }
+
+  /** SIGSTOP. */
+  freeze(): void {
+    this.#frozen ??= []
+  }
+
+  /** SIGCONT: everything that fell due is delivered now, in its order. */
+  thaw(): void {
+    const due = this.#frozen ?? []
+    this.#frozen = undefined
+    for (const deliver of due) deliver()
+  }
+
+  get isFrozen(): boolean {
+    return this.#frozen !== undefined
+  }
+
+  nowMs(): number {
+    return this.wallStandsAtMs ?? this.#base.nowMs() + this.wallOffsetMs
+  }
+
+  monotonicMs(): number {
+    return this.#base.monotonicMs() * this.#rate
+  }
+
+  setTimeout(callback: () => void, ms: number): () => void {
+    let cancelled = false
+    const cancel = this.#base.setTimeout(() => this.#deliver(() => void (cancelled || callback())), ms / this.#rate)
+    return () => {
+      cancelled = true
+      cancel()
+    }
+  }
+
+  #deliver(what: () => void): void {
+    if (this.#frozen === undefined) what()
+    else this.#frozen.push(what)
+  }
+
+  #request(request: MemberRequest): Promise<MemberResponse> {
+    const fault = this.faults.shift() ?? this.always
+    return new Promise((resolve, reject) => {
+      if (fault === 'lost') return
+      if (typeof fault === 'number') return resolve(response(refusal(fault, 'by order')))
+      const answer = this.#server.answer(request)
+      if (fault === 'unanswered') return
+      this.#deliver(() => {
+        if (fault === 'broken') reject(new Error('the connection broke'))
+        else resolve(response(fault === 'garbage' ? { status: 200, body: [] } : answer))
+      })
+    })
+  }
+}
+
+function response({ status, body }: { status: number; body: unknown }): MemberResponse {
+  const bytes = Buffer.from(JSON.stringify(body))
+  return { status, headers: {}, body: (async function* () {})(), bytes: () => Promise.resolve(bytes) }
+}
