@@ -3,7 +3,7 @@
  * characters (UTF-16 units) from the beginning of the query, 0 first.
  */
 
-export type Operator = ':' | '=' | '!=' | '<' | '<=' | '>' | '>='
+export type Operator = ':' | '=' | '!=' | '<' | '<=' | '>' | '>=' | '~'
 
 export interface QueryValue {
   readonly text: string

@@ -16,7 +16,7 @@ export const MAX_QUERY_TERMS = 256
 const MAX_DEPTH = 32
 
 const SPACE = /\s*/y
-const FIELD = /([A-Za-z.$][A-Za-z0-9_.\-/]*)(!=|<=|>=|[:=<>])/y
+const FIELD = /([A-Za-z.$][A-Za-z0-9_.\-/]*)(!=|<=|>=|[:=<>~])/y
 const KEYWORD = /(AND|OR|NOT)(?=\s|$)/y
 
 /** Throws `badRequest` with the position for a query that is too long, too deep or has too many terms. */
@@ -101,7 +101,7 @@ class Parser {
     if (match === null || !this.#isField(field)) return undefined
     const at = this.#at
     this.#at += whole.length
-    const values = this.#values(depth)
+    const values = operator === '~' ? this.#pattern(depth) : this.#values(depth)
     if (values.length === 0) {
       this.#at = at // `name: web`, pasted from somewhere: text
       return undefined
@@ -119,6 +119,12 @@ class Parser {
     const value = this.#value(depth, /\s/)
     if (value !== undefined) return [value]
     return this.#text[this.#at - 1] === '=' ? [{ text: '', quoted: true, at: this.#at }] : []
+  }
+
+  /** A regular expression goes on to the next space, whatever brackets it begins with; with spaces it stands in quotes. */
+  #pattern(depth: number): QueryValue[] {
+    const value = this.#value(depth, /\s/)
+    return value === undefined ? [] : [value]
   }
 
   /** `(a, "b c", d)` or `(a OR b)`; undefined where it is no such list. */

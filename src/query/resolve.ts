@@ -6,7 +6,9 @@ import type { Operator, QueryNode, QueryValue } from './ast.ts'
 import type { Field, FieldCatalog } from './fields.ts'
 import { isIndexedPath } from './index-rules.ts'
 import { syntaxError } from './parser.ts'
-import { NUMBER, sortableNumber, type SortableMark } from './sortable.ts'
+import { parseRegex, type Regex } from './regex.ts'
+import { ipNetwork } from './ip-network.ts'
+import { IP, NUMBER, sortableNumber, type SortableMark } from './sortable.ts'
 import { exactValue, foldCase, words } from './tokens.ts'
 import { typedBounds, type Comparison } from './typed-bounds.ts'
 
@@ -28,6 +30,15 @@ export type Predicate =
       readonly mark: SortableMark
       readonly key: string
     }
+  /** A key of the path begins with one of these (the addresses of a network). */
+  | {
+      readonly type: 'keyPrefix'
+      readonly path: string
+      readonly mark: SortableMark
+      readonly prefixes: readonly string[]
+    }
+  /** An exact text of the path (`=`, so neither a number nor a time) matches, in part unless anchored. */
+  | { readonly type: 'regex'; readonly path: string; readonly regex: Regex }
   | TextPredicate
 
 /** The words in a row in one value of the free text; `prefix`: the last may go on. `glob`: one word like the pattern. */
@@ -120,6 +131,11 @@ class Resolver {
   }
 
   #one(field: Field, operator: Exclude<Operator, '!='>, value: QueryValue): Predicate {
+    if (operator === '~') return matching(field, value)
+    const network = field.types.has('ip') ? ipNetwork(value.text) : undefined
+    if (network !== undefined && (operator === ':' || operator === '=')) {
+      return { type: 'keyPrefix', path: field.path, mark: IP, prefixes: network }
+    }
     if (operator === ':') return has(field, value)
     const bounds = typedBounds(field.types, operator, value.text, this.#options.nowMs)
     if (bounds.length === 0) throw syntaxError(mismatch(field, operator, value), value.at)
@@ -131,6 +147,17 @@ class Resolver {
       ),
     )
   }
+}
+
+/** Types of which documents keep no text. */
+const TEXTLESS: ReadonlySet<string> = new Set(['int', 'time', 'duration'])
+
+function matching(field: Field, value: QueryValue): Predicate {
+  if ([...field.types].every((type) => TEXTLESS.has(type))) throw syntaxError(mismatch(field, '~', value), value.at)
+  const parsed = parseRegex(value.text)
+  if ('fault' in parsed)
+    throw syntaxError(`regular expression: ${parsed.fault}`, value.at + (value.quoted ? 1 : 0) + parsed.at)
+  return { type: 'regex', path: field.path, regex: parsed }
 }
 
 const NUMBER_TEXT = /^-?[0-9]+(?:\.[0-9]+)?$/
@@ -168,6 +195,8 @@ function pattern(text: string): TextPredicate | undefined {
 
 function mismatch(field: Field, operator: Operator, value: QueryValue): string {
   const types = [...field.types].filter((type) => type !== 'keyword' && type !== 'text')
+  if (operator === '~')
+    return `${field.path} is ${[...field.types].map((type) => TYPE_NAMES[type]).join(' or ')}: "~" is for text`
   const what = types.length === 0 ? 'text' : types.map((type) => TYPE_NAMES[type]).join(' or ')
   if (types.length === 0 && operator !== '=') return `${field.path} is text, which ${quote(operator)} cannot compare`
   return `${field.path} is ${what}, and ${quote(value.text)} is not`

@@ -12,6 +12,8 @@ const MAX_PIECED_CHARS = 256
 /** Runs of anything but white space, ASCII punctuation and the general and CJK punctuation of Unicode. */
 const WORD = /[^\0-\x2f\x3a-\x40\x5b-\x60\x7b-\xa0\u2000-\u206f\u3000-\u303f]+/g
 
+const SEPARATOR = /^[\0-\x2f\x3a-\x40\x5b-\x60\x7b-\xa0\u2000-\u206f\u3000-\u303f]/
+
 /** Runs without `: @ = ,` and the like; only the last and weakest separators stay: `.`, `-`, `_`. */
 const PART = /[^:@=,;|()[\]{}<>"'`!?#$%^&*+~\\/\s]+/g
 
@@ -27,6 +29,11 @@ export function foldCase(text: string): string {
 /** Lower-case words in their order; separators of every sort are equal (`web-1`, `web_1` and `web 1` read the same). */
 export function words(text: string): string[] {
   return foldCase(text.toWellFormed()).match(WORD) ?? []
+}
+
+/** Whether a UTF-16 unit stands in no word. */
+export function isSeparator(c: string): boolean {
+  return SEPARATOR.test(c)
 }
 
 /** The form in which whole values are compared: control characters are spaces, lone surrogates U+FFFD, cut to the limit. */

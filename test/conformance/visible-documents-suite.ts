@@ -10,10 +10,18 @@ import { parseQuery } from '../../src/query/parser.ts'
 import { resolveQuery } from '../../src/query/resolve.ts'
 import type { SearchHit, VisibleDocuments, VisibleResource } from '../../src/query/search-request.ts'
 import { FAKE_EPOCH_MS } from '../support/fake-clock.ts'
-import { facetsArbitrary, objectsArbitrary, queryArbitrary, sortArbitrary } from '../support/query-objects.ts'
+import {
+  dimensionsArbitrary,
+  facetsArbitrary,
+  likenessArbitrary,
+  objectsArbitrary,
+  queryArbitrary,
+  sortArbitrary,
+} from '../support/query-objects.ts'
 import { QueryOracle, type OracleObject } from '../support/query-oracle.ts'
 import { allFields } from '../support/search.ts'
 import type { OpenedStore } from './backend-store-suite.ts'
+import { readable } from './search-suite.ts'
 
 const RUNS = Number(process.env['FLEETSEARCH_TEST_RUNS'] ?? 40)
 const QUERIES_PER_WORLD = 6
@@ -100,14 +108,7 @@ export function visibleDocumentsSuite(open: () => Promise<OpenedStore>): void {
       objectsArbitrary,
       fc.array(scenario, { minLength: QUERIES_PER_WORLD, maxLength: QUERIES_PER_WORLD }),
       async (objects, scenarios) => {
-        for (const shard of await store.shards()) await store.dropShard(shard)
-        await store.write(
-          objects.map(({ identity, object }) => ({
-            type: 'upsert',
-            ...identity,
-            bytes: Buffer.from(JSON.stringify(object)),
-          })),
-        )
+        await fill(objects)
         for (const [query, sorts, facets, choices] of scenarios) {
           const visible = visibleOf(objects, choices)
           const { hits, total, found } = await searchAll(query, [...new Set(sorts)], facets, visible)
@@ -138,6 +139,38 @@ export function visibleDocumentsSuite(open: () => Promise<OpenedStore>): void {
     await fc.assert(property, { numRuns: RUNS })
   })
 
+  test('counts and suggestions are those of a store without what is not visible', async () => {
+    const scenario = fc.tuple(
+      queryArbitrary,
+      dimensionsArbitrary,
+      likenessArbitrary,
+      fc.array(choice, { minLength: 1, maxLength: 9 }),
+    )
+    const scenarios = fc.array(scenario, { minLength: QUERIES_PER_WORLD, maxLength: QUERIES_PER_WORLD })
+    const property = fc.asyncProperty(objectsArbitrary, scenarios, async (objects, drawn) => {
+      await fill(objects)
+      for (const [query, dimensions, [path, like], choices] of drawn) {
+        const visible = visibleOf(objects, choices)
+        const seen = objects.filter((object) => isVisible(object, visible))
+        const ast = parseQuery(query, (name) => allFields.find(name) !== undefined)
+        const { predicate } = resolveQuery(ast, { fields: allFields, nowMs: FAKE_EPOCH_MS })
+        const about = JSON.stringify({ query, dimensions, path, like, parts: visible.parts, of: [...visible.clusters] })
+        const { rows } = await store.count({ predicate, visible, dimensions, maxRows: 10_000 })
+        const counted = new Map(rows.map(({ keys, documents }) => [keys.map(readable).join(' | '), documents]))
+        assert.deepEqual(counted, oracle.count(seen, ast, dimensions), about)
+        const request = { predicate, visible, like, limit: 5, ...(path === undefined ? {} : { path }) }
+        const { values } = await store.vocabulary(request)
+        const expected = oracle.vocabulary(seen, ast, path, like).slice(0, 5)
+        assert.deepEqual(
+          values.map((value) => ({ ...value })),
+          expected,
+          about,
+        )
+      }
+    })
+    await fc.assert(property, { numRuns: RUNS })
+  })
+
   test('without any right nothing is found, and rights of one search are not those of the next', async () => {
     const nothing = { clusters: new Map(), parts: [] }
     const everything = await searchAll('', [], ['kind'], undefined)
@@ -146,6 +179,12 @@ export function visibleDocumentsSuite(open: () => Promise<OpenedStore>): void {
     assert.deepEqual([hits.length, total, found.map(({ values }) => values.length)], [0, 0, [0, 0]])
     assert.equal((await searchAll('', [], [], undefined)).total, everything.total)
   })
+
+  async function fill(objects: readonly OracleObject[]): Promise<void> {
+    for (const shard of await store.shards()) await store.dropShard(shard)
+    const bytesOf = ({ object }: OracleObject): Buffer => Buffer.from(JSON.stringify(object))
+    await store.write(objects.map((each) => ({ type: 'upsert', ...each.identity, bytes: bytesOf(each) })))
+  }
 
   async function searchAll(
     query: string,

@@ -258,7 +258,8 @@ test('only GET and HEAD, only this path; a store that fails is a 503 without its
     assert.equal((await api.ask('/?q=web', { method: 'HEAD' })).status, 200)
   })
   const fleet = fleetOfTwo()
-  const store: SearchStore = { search: () => Promise.reject(new Error('/var/lib/secret-path is broken')) }
+  const fail = (): Promise<never> => Promise.reject(new Error('/var/lib/secret-path is broken'))
+  const store: SearchStore = { search: fail, count: fail, vocabulary: fail }
   const api = await Loopback.start(createQueryHandler({ store, cache: fleet.cache, clock: fleet.clock }))
   const { status, text } = await api.ask('/?q=web')
   assert.equal(status, 503)

@@ -2,6 +2,7 @@
 import fc from 'fast-check'
 import type { JsonObject } from '../../src/kube/columns/column.ts'
 import type { DocumentIdentity } from '../../src/query/document.ts'
+import type { Dimension, Likeness } from '../../src/query/search-request.ts'
 import type { OracleObject } from './query-oracle.ts'
 
 const CLUSTERS = ['member1', 'member2', 'Prod-EU']
@@ -337,12 +338,36 @@ const term: fc.Arbitrary<string> = fc.oneof(
   },
 )
 
+const PATTERNS = [
+  '^web',
+  'web-[0-9]+$',
+  '.*',
+  '^$',
+  '(?i)WEB',
+  'n(gin)?x',
+  '[^a-z]',
+  'e{2,3}',
+  '^(web|db)-\\d*$',
+  'a|b',
+  '\\.',
+  '-.?0',
+  'x{60}',
+  '(er)+',
+]
+const NETWORKS = ['10.0.0.0/8', '10.0.0.8/31', '0.0.0.0/0', '192.168.0.0/14', '10.0.0.9/32']
+
+const newer: fc.Arbitrary<string> = fc.oneof(
+  fc.tuple(one(TEXT_FIELDS), one(PATTERNS)).map((parts) => parts.join('~')),
+  fc.tuple(one(['ip:', 'ip=', 'ip!=', 'hostip=']), one(NETWORKS)).map((parts) => parts.join('')),
+)
+
 /** Query texts of every construct, nested. */
 export const queryArbitrary: fc.Arbitrary<string> = fc.letrec<{ query: string; unit: string }>((tie) => ({
   query: fc.array(tie('unit'), { minLength: 0, maxLength: 3 }).map((units) => units.join(' ')),
   unit: fc.oneof(
     { maxDepth: 3, depthIdentifier: 'query' },
     { weight: 5, arbitrary: term },
+    { weight: 1, arbitrary: newer },
     { weight: 2, arbitrary: term.map((text) => `-${text}`) },
     { weight: 2, arbitrary: fc.tuple(tie('unit'), tie('unit')).map(([a, b]) => `(${a} OR ${b})`) },
     { weight: 1, arbitrary: tie('query').map((text) => `NOT (${text})`) },
@@ -376,6 +401,68 @@ export const sortArbitrary = fc.array(
     )
     .map((parts) => parts.join('')),
   { maxLength: 2 },
+)
+
+const dimension: fc.Arbitrary<Dimension> = fc.oneof(
+  one([
+    'cluster',
+    'namespace',
+    'kind',
+    'group',
+    'apiversion',
+    'name',
+    'status',
+    'restarts',
+    'node',
+    'image',
+    'owner',
+    'ip',
+    'version',
+    'memory',
+    'created',
+    'label.app',
+    'annotation.note',
+    '.spec.port',
+    '.spec.tags',
+    '.spec.at',
+    '.spec.suspend',
+  ]).map((path) => ({ type: 'value' as const, path })),
+  one([
+    'restarts',
+    'memory',
+    'cpu',
+    'status',
+    '.spec.size',
+    '.spec.tags',
+    '.spec.replicas',
+    'label.tier',
+    'annotation.a',
+  ]).map((path) => ({ type: 'number' as const, path })),
+  fc
+    .tuple(
+      one(['created', 'started', '.spec.at', 'annotation.note', 'name']),
+      one([undefined, 'year', 'month', 'day', 'hour', 'minute'] as const),
+    )
+    .map(([path, unit]) => ({ type: 'time' as const, path, ...(unit === undefined ? {} : { unit }) })),
+)
+
+export const dimensionsArbitrary: fc.Arbitrary<readonly Dimension[]> = fc.array(dimension, { maxLength: 3 })
+
+/** A path (undefined: words) and what its values should be like. */
+export const likenessArbitrary: fc.Arbitrary<readonly [string | undefined, Likeness]> = fc.tuple(
+  one([undefined, undefined, 'name', 'namespace', 'image', 'label.app', 'node', '.spec.containers.image', 'kind']),
+  fc.oneof(
+    one(['', 'w', 'We', 'web-1', 'ngin', '1.2', 'shop', '/lib', 'k', '🚀']).map((text) => ({
+      type: 'prefix' as const,
+      text,
+    })),
+    fc
+      .tuple(
+        one(['nginx', 'ngnix', 'wbe', 'refsued', 'conection', 'shpo', 'member', 'Web-1', 'rdis']),
+        one([1, 2] as const),
+      )
+      .map(([text, edits]) => ({ type: 'near' as const, text, edits })),
+  ),
 )
 
 export const facetsArbitrary = fc.array(

@@ -8,7 +8,7 @@ import { columnsOf } from '../../src/kube/columns/index.ts'
 import type { Operator, QueryNode, QueryValue } from '../../src/query/ast.ts'
 import type { DocumentIdentity } from '../../src/query/document.ts'
 import type { Field, FieldCatalog } from '../../src/query/fields.ts'
-import type { FacetRequest, SortTerm } from '../../src/query/search-request.ts'
+import type { Dimension, FacetRequest, Likeness, SortTerm } from '../../src/query/search-request.ts'
 
 export interface OracleObject {
   readonly identity: DocumentIdentity
@@ -57,6 +57,36 @@ export class QueryOracle {
     }
   }
 
+  /** `count`: the readable keys of each row, joined, with how many documents stand there. */
+  count(objects: readonly OracleObject[], ast: QueryNode, dimensions: readonly Dimension[]): Map<string, number> {
+    const rows = new Map<string, number>()
+    for (const object of objects.filter((each) => this.#matches(ast, each) ?? true)) {
+      const keys = dimensions.map((dimension) => keysOf(object, dimension))
+      for (const row of combinations(keys)) rows.set(row.join(' | '), (rows.get(row.join(' | ')) ?? 0) + 1)
+    }
+    return rows
+  }
+
+  /** `vocabulary` without its limit. */
+  vocabulary(
+    objects: readonly OracleObject[],
+    ast: QueryNode,
+    path: string | undefined,
+    like: Likeness,
+  ): { readonly value: string; readonly count: number }[] {
+    const counts = new Map<string, number>()
+    for (const object of objects.filter((each) => this.#matches(ast, each) ?? true)) {
+      const values =
+        path === undefined ? Object.values(textsOf(object)).flat().flatMap(naiveWords) : textsAt(object, path)
+      for (const value of new Set(values)) counts.set(value, (counts.get(value) ?? 0) + 1)
+    }
+    return [...counts]
+      .map(([value, count]) => ({ value, count, away: unlikeness(like, value.toLowerCase()) }))
+      .filter(({ away }) => away < 3)
+      .sort((a, b) => a.away - b.away || b.count - a.count || bytes(a.value, b.value))
+      .map(({ value, count }) => ({ value, count }))
+  }
+
   /** Undefined: it says nothing (punctuation). */
   #matches(node: QueryNode, object: OracleObject): boolean | undefined {
     switch (node.type) {
@@ -87,7 +117,14 @@ export class QueryOracle {
     const values = valuesOf(object, field.path)
     if (operator === ':') {
       if (!value.quoted && value.text === '*') return values.length > 0 || hasBelow(object, field.path)
+      if (field.types.has('ip') && /^[0-9.]+\/[0-9]+$/.test(value.text)) {
+        return values.some((each) => isInNetwork(String(each.value), value.text))
+      }
       return values.some((each) => hasPiece(typedText(each), value))
+    }
+    if (operator === '~') return textsAt(object, field.path).some((text) => expressionOf(value.text).test(text))
+    if (field.types.has('ip') && operator === '=' && value.text.includes('/')) {
+      return values.some((each) => isInNetwork(String(each.value), value.text))
     }
     return values.some((each) => [...field.types].some((type) => this.#holds(type, each, operator, value.text)))
   }
@@ -367,8 +404,88 @@ function order(operator: Operator, compared: number | undefined): boolean {
   return operator === '>' ? compared > 0 : compared >= 0
 }
 
+/** What of a path is text: neither a number nor a time. */
+function textsAt(object: OracleObject, path: string): string[] {
+  return valuesOf(object, path)
+    .filter(
+      ({ value, type }) => typeof value !== 'number' && !(isTimed(type, path) && timeOf(String(value)) !== undefined),
+    )
+    .map(({ value }) => String(value).replaceAll('\n', ' '))
+}
+
+/** Annotations and JSON paths are read for times, labels and other fields are what their type says. */
+function isTimed(type: ColumnType | 'json', path: string): boolean {
+  return type === 'time' || type === 'json' || path.startsWith('annotation.')
+}
+
+function keysOf(object: OracleObject, dimension: Dimension): (string | null)[] {
+  const { type, path } = dimension
+  const found = new Set<string>()
+  for (const { value, type: own } of valuesOf(object, path)) {
+    const text = String(value)
+    const time = isTimed(own, path) ? timeOf(text) : undefined
+    const number = typeof value === 'boolean' || time !== undefined ? undefined : numberOf(text)
+    const counts = typeof value === 'number' || own === 'quantity' || own === 'json' || path.startsWith('annotation.')
+    if (type === 'number' && number !== undefined && counts) found.add(`number ${number}`)
+    if (type === 'time' && time !== undefined) found.add(`time ${timeText(time).slice(0, timeChars(dimension.unit))}`)
+    if (type !== 'value') continue
+    if (time !== undefined) found.add(`time ${timeText(time)}`)
+    else if (typeof value === 'number') found.add(`number ${number}`)
+    else found.add(`text ${text.replaceAll('\n', ' ')}`)
+  }
+  return found.size === 0 ? [null] : [...found]
+}
+
+function timeChars(unit: string | undefined): number {
+  return { year: 4, month: 7, day: 10, hour: 13, minute: 16 }[unit ?? ''] ?? 100
+}
+
+function combinations(keys: readonly (readonly (string | null)[])[]): (string | null)[][] {
+  return keys.reduce<(string | null)[][]>(
+    (rows, own) => rows.flatMap((row) => own.map((key) => [...row, key ?? 'none'])),
+    [[]],
+  )
+}
+
+/** Infinite for what is not like it at all. */
+function unlikeness(like: Likeness, value: string): number {
+  const text = like.text.toLowerCase()
+  if (like.type === 'prefix')
+    return ` ${value}`.split(/(?<=[^a-z0-9])/).some((_, i, parts) => parts.slice(i).join('').startsWith(text))
+      ? 0
+      : Infinity
+  const away = edits(text, value)
+  return text.charAt(0) === value.charAt(0) && away <= like.edits ? away : Infinity
+}
+
+function edits(a: string, b: string): number {
+  if (a === '' || b === '') return a.length + b.length
+  if (a.at(-1) === b.at(-1)) return edits(a.slice(0, -1), b.slice(0, -1))
+  if (Math.abs(a.length - b.length) > 2) return Infinity
+  const swapped =
+    a.length > 1 && a.at(-1) === b.at(-2) && a.at(-2) === b.at(-1) ? edits(a.slice(0, -2), b.slice(0, -2)) : Infinity
+  return (
+    1 + Math.min(edits(a.slice(0, -1), b), edits(a, b.slice(0, -1)), edits(a.slice(0, -1), b.slice(0, -1)), swapped)
+  )
+}
+
+/** The product's expressions are part of JavaScript's but for `(?i)`. */
+function expressionOf(pattern: string): RegExp {
+  return pattern.startsWith('(?i)') ? new RegExp(pattern.slice(4), 'iu') : new RegExp(pattern, 'u')
+}
+
+function isInNetwork(ip: string, network: string): boolean {
+  const [address = '', length = ''] = network.split('/')
+  const bits = (text: string): string =>
+    text
+      .split('.')
+      .map((part) => Number(part).toString(2).padStart(8, '0'))
+      .join('')
+  return compareIps(ip, ip) === 0 && bits(ip).slice(0, Number(length)) === bits(address).slice(0, Number(length))
+}
+
 /** A number as a whole number of 10^-30. */
-function numberOf(text: string): bigint | undefined {
+export function numberOf(text: string): bigint | undefined {
   const match = /^([+-]?)([0-9]+)(?:\.([0-9]*))?([eE][+-]?[0-9]+|[numkMGTPE]i?)?$/.exec(text)
   if (match === null) return undefined
   const [, sign, whole = '', fraction = '', suffix = ''] = match
@@ -497,7 +614,10 @@ function countFacet(objects: readonly OracleObject[], { path, limit }: FacetRequ
 function facetText({ value, type }: TypedValue): string {
   const text = String(value)
   const time = type === 'time' || type === 'json' ? timeOf(text) : undefined
-  if (time === undefined) return text
+  return time === undefined ? text : timeText(time)
+}
+
+function timeText(time: bigint): string {
   const fraction = (time % 1_000_000_000n).toString().padStart(9, '0').replace(/0+$/, '')
   const seconds = new Date(Number(time / 1_000_000n)).toISOString().slice(0, 19)
   return `${seconds}${fraction === '' ? '' : `.${fraction}`}Z`

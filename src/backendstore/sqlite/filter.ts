@@ -3,6 +3,7 @@
  * with skips. What has too many terms for an expression becomes a query of its own over the occurrences of terms.
  */
 import { globMatcher } from '../../query/glob.ts'
+import { regexMatcher } from '../../query/regex-matcher.ts'
 import type { Predicate, TextPredicate } from '../../query/resolve.ts'
 import { NUMBER, type SortableMark } from '../../query/sortable.ts'
 import {
@@ -67,6 +68,10 @@ class Compiler {
         return exists(predicate.path, predicate.nested)
       case 'compare':
         return this.#compare(predicate)
+      case 'keyPrefix':
+        return or(predicate.prefixes.map((prefix) => prefixTerm(termOf(predicate.path, predicate.mark, prefix))))
+      case 'regex':
+        return this.#values(predicate.path, ['='], regexMatcher(predicate.regex))
       case 'phrase':
       case 'wordGlob':
         return compileText(predicate, this.#vocabulary, TEXT_COLUMNS)

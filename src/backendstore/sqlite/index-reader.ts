@@ -2,12 +2,23 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { badRequest } from '../../kube/status-error.ts'
 import type { Predicate, TextPredicate } from '../../query/resolve.ts'
-import { RANK, type SearchHit, type SearchRequest, type SearchResult } from '../../query/search-request.ts'
+import {
+  RANK,
+  type CountRequest,
+  type CountResult,
+  type SearchHit,
+  type SearchRequest,
+  type SearchResult,
+  type VocabularyRequest,
+  type VocabularyResult,
+} from '../../query/search-request.ts'
 import { wordTerms } from '../../query/term.ts'
 import { foldCase } from '../../query/tokens.ts'
+import { countRows, defineFunctions } from './counts.ts'
 import { encodeTerms, quoted } from './encoding.ts'
 import { countFacets } from './facets.ts'
 import { and, compileFilter, compileText, filterSql, type Filter } from './filter.ts'
+import { valuesLike } from './likely-values.ts'
 import { orderOf } from './order.ts'
 import { restrict, visibleHint } from './visible.ts'
 import { Vocabulary } from './vocabulary.ts'
@@ -25,14 +36,34 @@ export class IndexReader {
   constructor(db: DatabaseSync) {
     this.#db = db
     this.#vocabulary = new Vocabulary(db)
+    defineFunctions(db)
     db.function('fold', { deterministic: true }, (text) => foldCase(String(text)))
   }
 
-  /** All of one answer is read at one state of the store. */
   search(request: SearchRequest): SearchResult {
+    return this.#reading(() => this.#search(request))
+  }
+
+  count(request: CountRequest): CountResult {
+    return this.#reading(() => {
+      this.#materialise(this.#visible(request))
+      return countRows(this.#db, request)
+    })
+  }
+
+  vocabulary(request: VocabularyRequest): VocabularyResult {
+    return this.#reading(() => {
+      const all = request.predicate.type === 'all' && request.visible === undefined
+      if (!all) this.#materialise(this.#visible(request))
+      return valuesLike(this.#db, this.#vocabulary, request, all)
+    })
+  }
+
+  /** All of one answer is read at one state of the store. */
+  #reading<Result>(read: () => Result): Result {
     this.#db.exec('BEGIN')
     try {
-      const result = this.#search(request)
+      const result = read()
       this.#db.exec('DELETE FROM temp.hit; DELETE FROM temp.ranked')
       this.#db.exec('COMMIT')
       return result
@@ -45,7 +76,7 @@ export class IndexReader {
 
   #search(request: SearchRequest): SearchResult {
     const found = this.#found(request)
-    const filter = request.visible === undefined ? found : restrict(this.#db, found, request.visible)
+    const filter = this.#visible(request, found)
     const ranks = request.sort.length === 0 && request.ranked.length > 0
     // Found once if it is needed more than once; else FTS5 feeds the sort as it goes.
     const source = request.facets.length > 0 || 'sql' in filter ? this.#materialise(filter) : filter
@@ -56,8 +87,12 @@ export class IndexReader {
     return { total, totalIsExact: true, hits, more, facets: countFacets(this.#db, request.facets, total) }
   }
 
+  #visible(request: Pick<SearchRequest, 'predicate' | 'visible'>, found = this.#found(request)): Filter {
+    return request.visible === undefined ? found : restrict(this.#db, found, request.visible)
+  }
+
   /** Whatever is visible of it is left for `restrict`. */
-  #found({ predicate, visible }: SearchRequest): Filter {
+  #found({ predicate, visible }: Pick<SearchRequest, 'predicate' | 'visible'>): Filter {
     const hint = visible === undefined ? undefined : visibleHint(visible)
     const whole: Predicate = hint === undefined ? predicate : { type: 'and', children: [predicate, hint] }
     return compileFilter(whole, this.#vocabulary)

@@ -64,7 +64,7 @@ function sortKeys(db: DatabaseSync, { path, descending }: SortTerm): Key[] {
 }
 
 /** The column of the document's row of sort keys that holds the path's key, which depends on the resource. */
-function slotExpression(db: DatabaseSync, path: string): string {
+export function slotExpression(db: DatabaseSync, path: string): string {
   const rows = db.prepare('SELECT resource, slot FROM slot WHERE path = ?').all(path) as unknown as Slot[]
   if (rows.length === 0) return 'NULL'
   return `CASE doc.resource ${rows.map(({ resource, slot }) => `WHEN ${resource} THEN sort_key.s${slot}`).join(' ')} END`

@@ -1,6 +1,6 @@
 /** The thread that answers queries. */
 import { parentPort, workerData } from 'node:worker_threads'
-import type { SearchRequest } from '../../query/search-request.ts'
+import type { CountRequest, SearchRequest, VocabularyRequest } from '../../query/search-request.ts'
 import { openForReading } from './database.ts'
 import { IndexReader } from './index-reader.ts'
 import { serveOpened } from './worker-rpc.ts'
@@ -15,6 +15,8 @@ if (parentPort !== null) {
     const reader = new IndexReader(db)
     return {
       search: (request: SearchRequest) => reader.search(request),
+      count: (request: CountRequest) => reader.count(request),
+      vocabulary: (request: VocabularyRequest) => reader.vocabulary(request),
       close: () => db.close(),
     }
   })

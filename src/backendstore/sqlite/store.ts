@@ -2,7 +2,14 @@
  * The embedded store: one SQLite file, a thread that writes and one that reads. Tokens, typed terms and sort keys, no
  * bodies: about 1.5 KB for a pod (bench/sqlite.ts).
  */
-import type { SearchRequest, SearchResult } from '../../query/search-request.ts'
+import type {
+  CountRequest,
+  CountResult,
+  SearchRequest,
+  SearchResult,
+  VocabularyRequest,
+  VocabularyResult,
+} from '../../query/search-request.ts'
 import type {
   BackendStore,
   Change,
@@ -92,6 +99,14 @@ export class SqliteStore implements BackendStore {
 
   search(request: SearchRequest): Promise<SearchResult> {
     return this.#noticing(this.#reader.call('search', request))
+  }
+
+  count(request: CountRequest): Promise<CountResult> {
+    return this.#noticing(this.#reader.call('count', request))
+  }
+
+  vocabulary(request: VocabularyRequest): Promise<VocabularyResult> {
+    return this.#noticing(this.#reader.call('vocabulary', request))
   }
 
   size(): Promise<number> {

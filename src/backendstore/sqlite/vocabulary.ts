@@ -18,6 +18,11 @@ export interface Tokens {
   readonly complete: boolean
 }
 
+export interface CountedTerm {
+  readonly term: string
+  readonly count: number
+}
+
 export class Vocabulary {
   readonly #db: DatabaseSync
   #tests: ((token: string) => boolean)[] = []
@@ -67,6 +72,36 @@ export class Vocabulary {
       sql: `SELECT DISTINCT doc AS id FROM temp.occurrence WHERE col IN (${among}) AND accepts(${test}, term)`,
       params: [],
     }
+  }
+
+  /** Free-text words that begin so, in their order. */
+  *wordsFrom(prefix: string): Generator<string> {
+    const rows =
+      prefix === ''
+        ? this.#db.prepare('SELECT term FROM temp.vocabulary').iterate()
+        : this.#db
+            .prepare('SELECT term FROM temp.vocabulary WHERE term >= ? AND term < ?')
+            .iterate(prefix, after(prefix))
+    const isWordToken = isWord(() => true)
+    for (const row of rows) {
+      const { term } = row as { term: string }
+      if (isWordToken(term)) yield term
+    }
+  }
+
+  /** Tokens in a range that are accepted, with how many documents have them. */
+  counted(from: string, to: string, accept: (token: string) => boolean): readonly CountedTerm[] {
+    const sql = 'SELECT term, doc AS count FROM temp.vocabulary WHERE term >= ? AND term < ?'
+    const rows = this.#db.prepare(sql).all(from, to) as unknown as CountedTerm[]
+    return rows.filter(({ term }) => accept(term))
+  }
+
+  /** The same over the documents in `temp.hit`. Each document must have a token once. */
+  countedAmongHits(from: string, to: string, accept: (token: string) => boolean): readonly CountedTerm[] {
+    const sql = `SELECT term, count(*) AS count FROM temp.occurrence
+       WHERE term >= ? AND term < ? AND accepts(${this.#test(accept)}, term) AND doc IN (SELECT id FROM temp.hit)
+       GROUP BY term`
+    return this.#db.prepare(sql).all(from, to) as unknown as CountedTerm[]
   }
 
   /** Forgets the conditions of the last search. */

@@ -81,7 +81,7 @@ export function serveOpened(port: MessagePort, open: () => Methods): void {
     const fail = (): never => {
       throw toStoreError(error)
     }
-    methods = { ready: fail, search: fail, write: fail }
+    methods = { ready: fail, search: fail, count: fail, vocabulary: fail, write: fail }
   }
   serveCalls(port, methods)
 }
