@@ -12,6 +12,7 @@ import type { DiscoveryTracker } from '../controller/discovery-tracker.ts'
 import type { Fleet } from '../fleet/fleet.ts'
 import type { ColumnSource } from '../http/column-source.ts'
 import type { Rights } from '../http/rights.ts'
+import { createForwarder } from '../proxy/forward/forward.ts'
 import { createProxyHandler } from '../proxy/framework.ts'
 import { createCachePlugin } from '../proxy/plugins/cache.ts'
 import { createClusterPlugin } from '../proxy/plugins/cluster.ts'
@@ -83,7 +84,7 @@ function proxyRoutes({ proxy, lastPlugin, runtime: { clock, random } }: ServiceO
   const plugins = [
     createCachePlugin({ cache, columns, clock, random, rights }),
     createLivePlugin({ ...parts, clock, random }),
-    createClusterPlugin({ cache, rights }),
+    createClusterPlugin({ cache, rights, fleet, clock, forwarder: createForwarder({ clock }) }),
     lastPlugin(parts),
   ]
   return [{ prefix: `/apis/${SEARCH_GROUP_VERSION}/proxying`, handler: createProxyHandler({ plugins, fleet }) }]

@@ -1,4 +1,5 @@
 /** How we prove ourselves to a member and it to us; obtained anew whenever a source says so. */
+import { MemberError } from './member-error.ts'
 
 /** PEM texts. Two materials of equal fields share their connections. */
 export interface TlsMaterial {
@@ -56,6 +57,11 @@ export class ReplaceableCredentials implements CredentialSource {
       this.#listeners.delete(listener)
     }
   }
+}
+
+/** What `current` gives where there are none to use: a `MemberError` of code `auth`. */
+export function unusableCredentials(reason: string): Promise<never> {
+  return Promise.reject(new MemberError('auth', reason))
 }
 
 /** Credentials for a server that wants none: loopback, tests. */

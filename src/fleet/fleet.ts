@@ -6,7 +6,7 @@
  */
 import { compareUtf8 } from '../util/bytes.ts'
 import type { ClusterName } from '../kube/names.ts'
-import type { ClusterFacts, Member, MemberClient } from './member.ts'
+import type { CallerAccess, ClusterFacts, Member, MemberClient } from './member.ts'
 
 export type FleetChange =
   | { readonly type: 'engaged'; readonly member: Member }
@@ -23,7 +23,7 @@ export interface FleetReader {
 
 export interface FleetWriter {
   /** A cluster joined, or how it is reached changed (then the client is replaced and the old signal aborted). */
-  engage(facts: ClusterFacts, client: MemberClient): void
+  engage(facts: ClusterFacts, client: MemberClient, callers?: CallerAccess): void
   /** Facts changed, the way to reach it did not. */
   update(facts: ClusterFacts): void
   disengage(name: ClusterName, reason: string): void
@@ -31,7 +31,6 @@ export interface FleetWriter {
 
 interface Engaged {
   facts: ClusterFacts
-  readonly client: MemberClient
   readonly controller: AbortController
   member: Member
 }
@@ -65,11 +64,11 @@ export class Fleet implements FleetReader, FleetWriter {
     }
   }
 
-  engage(facts: ClusterFacts, client: MemberClient): void {
+  engage(facts: ClusterFacts, client: MemberClient, callers?: CallerAccess): void {
     this.disengage(facts.name, 'replaced')
     const controller = new AbortController()
-    const member: Member = { facts, client, signal: controller.signal }
-    this.#engaged.set(facts.name, { facts, client, controller, member })
+    const member = { facts, client, ...(callers === undefined ? {} : { callers }), signal: controller.signal }
+    this.#engaged.set(facts.name, { facts, controller, member })
     this.#changed({ type: 'engaged', member })
   }
 
@@ -77,7 +76,7 @@ export class Fleet implements FleetReader, FleetWriter {
     const engaged = this.#engaged.get(facts.name)
     if (engaged === undefined) return
     engaged.facts = facts
-    engaged.member = { facts, client: engaged.client, signal: engaged.controller.signal }
+    engaged.member = { ...engaged.member, facts }
     this.#changed({ type: 'updated', member: engaged.member })
   }
 
@@ -87,7 +86,8 @@ export class Fleet implements FleetReader, FleetWriter {
     this.#engaged.delete(name)
     engaged.controller.abort(new Error(`cluster ${name} ${reason}`))
     this.#changed({ type: 'disengaged', member: engaged.member })
-    engaged.client.close().catch(this.#closeFailed)
+    const { client, callers } = engaged.member
+    for (const each of new Set([client, callers?.client ?? client])) each.close().catch(this.#closeFailed)
   }
 
   #changed(change: FleetChange): void {

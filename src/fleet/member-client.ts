@@ -2,7 +2,7 @@
  * The agent of one member: every request to its API goes through here, limited in rate, with credentials that may change
  * under way, and with one kind of error.
  */
-import type { Readable } from 'node:stream'
+import { Readable } from 'node:stream'
 import type { Clock } from '../util/clock.ts'
 import { Connections, type ProxySettings } from './connections.ts'
 import { sameHeaders, sameTls, type CredentialSource, type Credentials } from './credentials.ts'
@@ -106,7 +106,8 @@ class HttpMemberClient implements MemberClient {
     const { credentials } = this.#options
     const used = await credentials.current()
     const response = await this.#sendTwice(request, used)
-    if (response.status !== 401 || credentials.rejected === undefined) return response
+    if (response.status !== 401 || credentials.rejected === undefined || request.body instanceof Readable)
+      return response
     credentials.rejected()
     const fresh = await credentials.current()
     if (sameHeaders(used.headers, fresh.headers) && sameTls(used.tls, fresh.tls)) return response
@@ -147,7 +148,7 @@ class HttpMemberClient implements MemberClient {
   #headers(request: MemberRequest, credentials: Credentials): Record<string, string | string[]> {
     return {
       accept: 'application/json',
-      ...(this.#options.compress === false ? {} : { 'accept-encoding': 'gzip' }),
+      ...(this.#options.compress === false || request.raw === true ? {} : { 'accept-encoding': 'gzip' }),
       'user-agent': this.#options.userAgent ?? 'fleetsearch',
       ...request.headers,
       ...credentials.headers,
@@ -186,9 +187,10 @@ class Call {
     this.#clock = clock
     this.#target = target
     const limitMs = request.headersTimeoutMs ?? DEFAULT_HEADERS_TIMEOUT_MS
-    this.#cancelHeadTimer = clock.setTimeout(() => {
+    const late = (): void => {
       this.#controller.abort(new MemberError('timeout', `${target.server}: no answer within ${limitMs} ms`))
-    }, limitMs)
+    }
+    this.#cancelHeadTimer = limitMs === 0 ? () => undefined : clock.setTimeout(late, limitMs)
     if (request.signal.aborted) this.#onAbort()
     else request.signal.addEventListener('abort', this.#onAbort, { once: true })
   }
@@ -213,7 +215,7 @@ class Call {
     this.#cancelHeadTimer()
     raw.on('error', () => undefined) // also told to whoever reads; without a reader it must not be thrown
     const { 'content-encoding': encoding, 'content-length': length, ...rest } = headers
-    const gzip = encoding === 'gzip'
+    const gzip = encoding === 'gzip' && this.#request.raw !== true
     const body = readBody(raw, {
       gzip,
       idleMs: this.#request.idleMs ?? DEFAULT_IDLE_MS,

@@ -1,6 +1,7 @@
 /**
  * A member cluster as the rest of the program sees it: facts that selectors match on, and a client that reaches its API.
  */
+import type { Readable } from 'node:stream'
 import type { ClusterName } from '../kube/names.ts'
 
 /** What is known of a cluster without asking it. Replaced as a whole when anything changes. */
@@ -23,9 +24,15 @@ export interface MemberRequest {
   /** Native path and query, e.g. `/api/v1/pods?limit=500`; sent byte for byte. */
   readonly path: string
   readonly headers?: Readonly<Record<string, string | string[]>>
-  readonly body?: Uint8Array | string
+  /** A stream is sent as it comes, and only once. */
+  readonly body?: Uint8Array | string | Readable
+  /** Neither asks for gzip nor undoes it: the body and all headers are what the member sent. Default false. */
+  readonly raw?: boolean
   readonly signal: AbortSignal
-  /** Longest wait for the answer's head; default 30 000. A body may take as long as bytes keep coming (`idleMs`). */
+  /**
+   * Longest wait for the answer's head; default 30 000; 0: no limit. A body may take as long as bytes keep coming
+   * (`idleMs`).
+   */
   readonly headersTimeoutMs?: number
   /** Longest silence inside a body; default 30 000; 0 switches it off. Breaks with code `timeout`. */
   readonly idleMs?: number
@@ -55,9 +62,21 @@ export interface MemberClient {
   close(): Promise<void>
 }
 
+/**
+ * How requests of callers reach a member. `impersonated`: the client's credentials may impersonate, and every request has to
+ * say whom. `own`: they are the one caller's own (a kubeconfig on a laptop).
+ */
+export interface CallerAccess {
+  readonly identity: 'impersonated' | 'own'
+  readonly client: MemberClient
+}
+
 export interface Member {
   readonly facts: ClusterFacts
+  /** With the service's own credentials, for what it reads for itself; never for a caller's request. */
   readonly client: MemberClient
+  /** Undefined: no request of a caller may be forwarded there. */
+  readonly callers?: CallerAccess
   /** Aborts when the cluster leaves or is replaced, with the reason. */
   readonly signal: AbortSignal
 }

@@ -1,6 +1,7 @@
 /** search/cache and the proxy over one fleet, under the paths that clients use. */
 import type { ApiHandler } from '../../src/http/api-request.ts'
 import type { Rights } from '../../src/http/rights.ts'
+import { createForwarder } from '../../src/proxy/forward/forward.ts'
 import { createProxyHandler } from '../../src/proxy/framework.ts'
 import type { Plugin } from '../../src/proxy/plugin.ts'
 import { createCachePlugin } from '../../src/proxy/plugins/cache.ts'
@@ -31,7 +32,13 @@ export function fleetApi(fleet: TestFleet, members: MemberWorld, { behind = [], 
   const guarded = rights === undefined ? undefined : { rights, guards: guardsOf(rights, fleet) }
   const sources = { fleet: members.fleet, discovery: members.discovery }
   const live = { cache, columns, clock, random: () => 0, rights: guarded, ...sources }
-  const plugins = [createCachePlugin(live), createLivePlugin(live), createClusterPlugin(live), ...behind]
+  const forwarder = createForwarder({ clock: members.clock })
+  const plugins = [
+    createCachePlugin(live),
+    createLivePlugin(live),
+    createClusterPlugin({ ...live, forwarder }),
+    ...behind,
+  ]
   const proxy = createProxyHandler({ plugins, fleet: members.fleet })
   return (request, response) => {
     const path = request.path.slice(PREFIX.length)

@@ -85,7 +85,7 @@ export class MemberWorld {
     rest: Partial<ClusterFacts> = {},
   ): void {
     if (resources !== undefined) this.#served.set(name, resources)
-    this.fleet.engage(facts(name, rest), client)
+    this.fleet.engage(facts(name, rest), client, { identity: 'impersonated', client })
   }
 
   /** A real API server on loopback. */
@@ -120,6 +120,13 @@ export function listingClient(
   return scriptedClient(({ path }) => listReply(lists, path, version))
 }
 
+/** `prefix` is that of the list over all namespaces. */
+function pathOf(prefix: string, { metadata: { name, namespace } }: TestObject): string {
+  const at = prefix.lastIndexOf('/')
+  const scope = namespace === undefined ? '' : `/namespaces/${namespace}`
+  return `${prefix.slice(0, at)}${scope}${prefix.slice(at)}/${name}`
+}
+
 function listReply(
   lists: Record<string, { kind: string; items: readonly TestObject[] }>,
   path: string,
@@ -127,6 +134,10 @@ function listReply(
 ): Reply {
   const { pathname, searchParams } = new URL(path, 'http://member')
   const list = lists[pathname]
+  const object = Object.entries(lists).flatMap(([prefix, { items }]) =>
+    items.filter((i) => pathOf(prefix, i) === pathname),
+  )
+  if (object[0] !== undefined) return { body: object[0] }
   if (list === undefined) return { status: 404, body: { kind: 'Status', code: 404, message: 'no such path' } }
   const from = Number(searchParams.get('continue') ?? 0)
   const limit = Number(searchParams.get('limit') ?? list.items.length)

@@ -5,7 +5,7 @@ import { EVERYTHING, FakeRights, NOTHING, scope } from '../support/fake-rights.t
 import type { Loopback } from '../http/loopback.ts'
 import { P, PREFIX, S, withApi } from './api-fixture.ts'
 import { decodeToken, pod, podFleet, PODS, token, type TestFleet } from './fleet-fixture.ts'
-import { listingClient, MemberWorld, served } from './member-fixture.ts'
+import { listingClient, MemberWorld, scriptedClient, served } from './member-fixture.ts'
 
 const FROM = token({ m1: '100', m2: '200' })
 
@@ -82,18 +82,30 @@ test('with rights in all clusters, what is nowhere is 404 and what is in two is 
   }))
 
 test('F2: verbs that are not forwarded yet tell nothing of objects and their clusters', () =>
-  withRights(new FakeRights({ m2: scope(['ns1', 'both']) }), async (api) => {
-    for (const [method, name, status] of [
-      ['DELETE', 'both', 501],
-      ['PUT', 'one', 403],
-      ['PATCH', 'gone', 403],
-      ['DELETE', 'one/log', 403],
-    ] as const) {
-      const answer = await api.ask(`${P}/api/v1/namespaces/ns1/pods/${name}`, { method })
-      assert.equal(answer.status, status, `${method} ${name}`)
-      assert.doesNotMatch(answer.text, /m1/)
-    }
-  }))
+  withRights(
+    new FakeRights({ m2: scope(['ns1', 'both']) }),
+    async (api) => {
+      for (const [method, name, status] of [
+        ['DELETE', 'both', 501],
+        ['PUT', 'one', 403],
+        ['PATCH', 'gone', 403],
+        ['DELETE', 'one/log', 403],
+      ] as const) {
+        const answer = await api.ask(`${P}/api/v1/namespaces/ns1/pods/${name}`, { method })
+        assert.equal(answer.status, status, `${method} ${name}`)
+        assert.doesNotMatch(answer.text, /m1/)
+      }
+    },
+    (world) => {
+      for (const name of ['m1', 'm2'])
+        world.engage(
+          name,
+          scriptedClient(() => ({ status: 404, body: {} })),
+          [served('pods', 'Pod')],
+        )
+      return world
+    },
+  ))
 
 test('what decides on a request are its attributes as a member would read them', async () => {
   const rights = new FakeRights({ m1: EVERYTHING, m2: EVERYTHING })

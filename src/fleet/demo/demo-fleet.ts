@@ -93,7 +93,8 @@ function engage({ fleet, clock, qps, burst }: DemoFleetOptions, plan: ClusterPla
     ready: true,
   }
   const limits = { ...(qps === undefined ? {} : { qps }), ...(burst === undefined ? {} : { burst }) }
-  fleet.engage(facts, createMemberClient({ server: url, credentials: noCredentials, clock, ...limits }))
+  const client = createMemberClient({ server: url, credentials: noCredentials, clock, ...limits })
+  fleet.engage(facts, client, { identity: 'own', client })
 }
 
 async function stopWorker(worker: Worker, exited: Promise<void>, clock: Clock): Promise<void> {

@@ -11,12 +11,20 @@ import type { ClusterFacts } from '../member.ts'
 export const CLUSTERS_GVR = { group: 'cluster.karmada.io', version: 'v1alpha1', resource: 'clusters' }
 export const SECRETS_GVR = { group: '', version: 'v1', resource: 'secrets' }
 
+/** `key` is `namespace/name`. */
+export interface SecretReference {
+  readonly namespace: string
+  readonly key: string
+}
+
 export interface KarmadaCluster {
   readonly facts: ClusterFacts
   /** A URL; empty where the cluster has none (Pull mode). */
   readonly server: string
-  /** `namespace/name` of the Secret; undefined where the cluster names none. */
-  readonly secret: { readonly namespace: string; readonly key: string } | undefined
+  /** Undefined where the cluster names none. */
+  readonly secret: SecretReference | undefined
+  /** The same for the Secret whose token may impersonate callers. */
+  readonly impersonatorSecret: SecretReference | undefined
   readonly insecureSkipVerify: boolean
   readonly proxy: ProxySettings | undefined
 }
@@ -35,16 +43,20 @@ export function karmadaCluster(object: Fields): KarmadaCluster | undefined {
   const spec = fields(object.spec)
   const name = textOrEmpty(metadata, 'name') as ClusterName
   if (name === '') return undefined
-  const secretRef = fields(spec.secretRef)
-  const secretName = textOrEmpty(secretRef, 'name')
-  const namespace = textOrEmpty(secretRef, 'namespace')
   return {
     facts: factsOf(name, metadata, spec, fields(object.status)),
     server: serverOf(textOrEmpty(spec, 'apiEndpoint')),
-    secret: secretName === '' ? undefined : { namespace, key: `${namespace}/${secretName}` },
+    secret: secretReference(fields(spec.secretRef)),
+    impersonatorSecret: secretReference(fields(spec.impersonatorSecretRef)),
     insecureSkipVerify: flag(spec, 'insecureSkipTLSVerification'),
     proxy: proxyOf(spec),
   }
+}
+
+function secretReference(reference: Fields): SecretReference | undefined {
+  const name = textOrEmpty(reference, 'name')
+  const namespace = textOrEmpty(reference, 'namespace')
+  return name === '' ? undefined : { namespace, key: `${namespace}/${name}` }
 }
 
 export function clusterSecret(object: Fields): { readonly key: string; readonly secret: ClusterSecret } {
@@ -62,9 +74,10 @@ export function clusterSecret(object: Fields): { readonly key: string; readonly 
   }
 }
 
-export function credentialsOf(cluster: KarmadaCluster, secret: ClusterSecret): Credentials {
+/** `token`: of the impersonator's Secret, for requests of callers; default that of the Secret itself. */
+export function credentialsOf(cluster: KarmadaCluster, secret: ClusterSecret, token = secret.token): Credentials {
   return {
-    headers: { authorization: `Bearer ${secret.token}` },
+    headers: { authorization: `Bearer ${token}` },
     tls: {
       ...(secret.caBundle === '' || cluster.insecureSkipVerify ? {} : { ca: secret.caBundle }),
       ...(cluster.insecureSkipVerify ? { insecureSkipVerify: true } : {}),

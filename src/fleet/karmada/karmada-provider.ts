@@ -8,15 +8,22 @@ import { isDeepStrictEqual } from 'node:util'
 import type { ClusterName } from '../../kube/names.ts'
 import type { Logger } from '../../telemetry/logger.ts'
 import type { Clock } from '../../util/clock.ts'
-import { ReplaceableCredentials } from '../credentials.ts'
+import { ReplaceableCredentials, unusableCredentials, type CredentialSource } from '../credentials.ts'
 import { environmentProxy, type Environment } from '../environment-proxy.ts'
 import type { Fields } from '../fields.ts'
 import type { FleetWriter } from '../fleet.ts'
 import { createMemberClient, unreachableClient } from '../member-client.ts'
 import { isMemberError } from '../member-error.ts'
-import type { ClusterFacts, MemberClient } from '../member.ts'
+import type { CallerAccess, ClusterFacts, MemberClient } from '../member.ts'
 import type { ObserveObjects } from '../observe-objects.ts'
-import { CLUSTERS_GVR, credentialsOf, karmadaCluster, type ClusterSecret, type KarmadaCluster } from './cluster.ts'
+import {
+  CLUSTERS_GVR,
+  credentialsOf,
+  karmadaCluster,
+  type ClusterSecret,
+  type KarmadaCluster,
+  type SecretReference,
+} from './cluster.ts'
 import { SecretNamespaces } from './secret-namespaces.ts'
 
 export interface KarmadaProviderOptions {
@@ -102,14 +109,16 @@ export class KarmadaClusterProvider {
   }
 
   #followSecrets(): void {
-    const namespaces = [...this.#clusters.values()].map(({ secret }) => secret?.namespace)
+    const references = [...this.#clusters.values()].flatMap((cluster) => [cluster.secret, cluster.impersonatorSecret])
+    const namespaces = references.map((reference) => reference?.namespace)
     this.#secrets.follow(new Set(namespaces.filter((namespace) => namespace !== undefined)))
   }
 
   #secretsChanged(namespace: string, key: string | undefined): void {
     for (const cluster of this.#clusters.values()) {
-      const { secret } = cluster
-      if (secret?.namespace === namespace && (key === undefined || secret.key === key)) this.#reconcile(cluster)
+      const changed = (reference: SecretReference | undefined): boolean =>
+        reference?.namespace === namespace && (key === undefined || reference.key === key)
+      if (changed(cluster.secret) || changed(cluster.impersonatorSecret)) this.#reconcile(cluster)
     }
   }
 
@@ -141,7 +150,10 @@ export class KarmadaClusterProvider {
   #secretOf(cluster: KarmadaCluster): ClusterSecret | string {
     if (cluster.server === '') return 'the Cluster has no spec.apiEndpoint'
     if (cluster.secret === undefined) return 'the Cluster has no spec.secretRef'
-    const { namespace, key } = cluster.secret
+    return this.#tokenSecret(cluster, cluster.secret)
+  }
+
+  #tokenSecret(cluster: KarmadaCluster, { namespace, key }: SecretReference): ClusterSecret | string {
     const found = this.#secrets.get(namespace, key)
     if (typeof found === 'string') return found
     if (found.token === '') return `Secret ${key} has no token`
@@ -154,19 +166,17 @@ export class KarmadaClusterProvider {
   #engage(cluster: KarmadaCluster, secret: ClusterSecret | string, route: string): void {
     const { fleet, logger } = this.#options
     const { name } = cluster.facts
-    const { client, credentials, unreachable } = this.#open(cluster, secret)
+    const { client, callers, credentials, unreachable } = this.#open(cluster, secret)
     const facts = unreachable === undefined ? cluster.facts : { ...cluster.facts, unreachable }
     if (unreachable !== undefined) logger.warn({ cluster: name, reason: unreachable }, 'cluster cannot be reached')
     this.#engaged.set(name, { facts, route, credentials })
-    fleet.engage(facts, client)
+    fleet.engage(facts, client, callers)
   }
 
-  #open(
-    cluster: KarmadaCluster,
-    secret: ClusterSecret | string,
-  ): { client: MemberClient; credentials: ReplaceableCredentials | undefined; unreachable: string | undefined } {
-    const closed = (reason: string) => ({
+  #open(cluster: KarmadaCluster, secret: ClusterSecret | string): Opened {
+    const closed = (reason: string): Opened => ({
       client: unreachableClient(reason),
+      callers: undefined,
       credentials: undefined,
       unreachable: reason,
     })
@@ -175,21 +185,43 @@ export class KarmadaClusterProvider {
     const fromEnvironment = environmentProxy(cluster.server, environment)
     const proxy = cluster.proxy ?? (fromEnvironment === undefined ? undefined : { url: fromEnvironment })
     const credentials = new ReplaceableCredentials(credentialsOf(cluster, secret))
-    try {
-      const client = createMemberClient({
+    const open = (source: CredentialSource): MemberClient =>
+      createMemberClient({
         server: cluster.server,
-        credentials,
+        credentials: source,
         ...(proxy === undefined ? {} : { proxy }),
         clock,
         ...(qps === undefined ? {} : { qps }),
         ...(burst === undefined ? {} : { burst }),
         ...(userAgent === undefined ? {} : { userAgent }),
       })
-      return { client, credentials, unreachable: undefined }
+    try {
+      const client = open(credentials)
+      const callers: CallerAccess = { identity: 'impersonated', client: open(this.#impersonator(cluster.facts)) }
+      return { client, callers, credentials, unreachable: undefined }
     } catch (error) {
       if (!isMemberError(error)) throw error
       return closed(error.message)
     }
+  }
+
+  /** What acts for callers: looked up for each request, for its Secret comes and changes by itself. Never the other token. */
+  #impersonator({ name, uid }: ClusterFacts): CredentialSource {
+    const current = (): ReturnType<CredentialSource['current']> => {
+      const cluster = this.#clusters.get(name)
+      if (cluster === undefined || cluster.facts.uid !== uid) return unusableCredentials(`cluster ${name} has left`)
+      const secret = this.#secretOf(cluster)
+      if (typeof secret === 'string') return unusableCredentials(secret)
+      if (cluster.impersonatorSecret === undefined) {
+        return unusableCredentials(
+          `the Cluster ${name} has no spec.impersonatorSecretRef: it takes no requests of callers`,
+        )
+      }
+      const impersonator = this.#tokenSecret(cluster, cluster.impersonatorSecret)
+      if (typeof impersonator === 'string') return unusableCredentials(unknownYet(impersonator))
+      return Promise.resolve(credentialsOf(cluster, secret, impersonator.token))
+    }
+    return { current }
   }
 
   /** Cluster objects change every few seconds by their heartbeat alone; the fleet hears of what matters. */
@@ -203,6 +235,16 @@ export class KarmadaClusterProvider {
     this.#options.fleet.update(next)
   }
 }
+
+interface Opened {
+  readonly client: MemberClient
+  readonly callers: CallerAccess | undefined
+  readonly credentials: ReplaceableCredentials | undefined
+  readonly unreachable: string | undefined
+}
+
+const unknownYet = (reason: string): string =>
+  reason === 'unknown' ? 'the Secret of spec.impersonatorSecretRef has not been read yet' : reason
 
 function routeOf({ facts, server, proxy }: KarmadaCluster, unreachable: string): string {
   return JSON.stringify([facts.uid, server, proxy, unreachable])

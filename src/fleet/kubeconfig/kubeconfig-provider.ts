@@ -136,7 +136,7 @@ export class KubeconfigProvider {
       logger.warn({ cluster: name, err: error }, 'kubeconfig context cannot be reached')
     }
     this.#engaged.set(name, entry)
-    fleet.engage(factsOf(name, uidOf(context), unreachable), client)
+    fleet.engage(factsOf(name, uidOf(context), unreachable), client, { identity: 'own', client })
   }
 
   #leave(name: ClusterName, reason: string): void {

@@ -1,0 +1,129 @@
+/**
+ * Forwards a request to one cluster as the caller and relays the answer: path, query and body byte for byte, both bodies
+ * streamed with back-pressure, nothing sent twice. A client that goes away aborts the request to the cluster at once.
+ */
+import type { Readable } from 'node:stream'
+import type { MemberRequest, MemberResponse } from '../../fleet/member.ts'
+import { drained } from '../../http/body-writer.ts'
+import { cutOff, isGone } from '../../http/connection.ts'
+import { StatusError } from '../../kube/status-error.ts'
+import type { Clock } from '../../util/clock.ts'
+import type { ProxyRequest } from '../plugin.ts'
+import { callerHeaders } from './caller-headers.ts'
+import type { Destination } from './destination.ts'
+import { forwardFault } from './forward-fault.ts'
+import { answerHeaders, requestHeaders, type Headers } from './headers.ts'
+import { HeldPrivileges } from './held-privileges.ts'
+import { isApplication, isStreaming } from './streaming.ts'
+
+/** A kube-apiserver gives a request 60 s itself. */
+const HEAD_MS = 65_000
+
+export interface ForwardOptions {
+  /** Instead of the request's own body, which then has been read. */
+  readonly body?: Uint8Array
+  /** Instead of those of the request; undefined takes one away. */
+  readonly headers?: Readonly<Record<string, string | undefined>>
+  /** The answer will be read here, not relayed: unpacked. Default false. */
+  readonly decoded?: boolean
+}
+
+export interface Forwarder {
+  /**
+   * The cluster's answer, whatever its status. Rejects with a `StatusError` where there is none, and where it refuses the
+   * credentials that act for the caller (401): that is not the caller's fault.
+   */
+  ask(request: ProxyRequest, destination: Destination, options?: ForwardOptions): Promise<MemberResponse>
+  /** Asks, and hands the answer on as it comes. */
+  forward(request: ProxyRequest, destination: Destination, options?: ForwardOptions): Promise<void>
+  /** The headers that say who the caller is, for whoever opens connections of its own (upgrades). */
+  identity(request: ProxyRequest, destination: Destination): Promise<Headers>
+}
+
+export function createForwarder({ clock }: { readonly clock: Clock }): Forwarder {
+  const privileges = new HeldPrivileges(clock)
+  const identity: Forwarder['identity'] = ({ request }, destination) =>
+    callerHeaders(request.user, destination, privileges)
+  const ask: Forwarder['ask'] = async (request, destination, options = {}) => {
+    const caller = await identity(request, destination)
+    const answer = await send(request, destination, { ...options, caller })
+    if (answer.status !== 401 || isApplication(request)) return answer
+    await answer.bytes().catch(() => undefined)
+    throw new StatusError('badGateway', `${destination.name} does not accept the credentials it is reached with`)
+  }
+  return {
+    identity,
+    ask,
+    async forward(request, destination, options) {
+      await relayAnswer(request, await ask(request, destination, options))
+    },
+  }
+}
+
+interface SendOptions extends ForwardOptions {
+  readonly caller: Headers
+}
+
+async function send(request: ProxyRequest, to: Destination, options: SendOptions): Promise<MemberResponse> {
+  const { path, request: asked } = request
+  const own = { signal: asked.signal, left: to.signal }
+  const signal = own.left === undefined ? own.signal : AbortSignal.any([own.signal, own.left])
+  const streaming = isStreaming(request)
+  const body = options.body ?? streamedBody(request)
+  const message: MemberRequest = {
+    method: asked.method,
+    path: asked.rawQuery === '' ? path : `${path}?${asked.rawQuery}`,
+    headers: headersOf(request, options),
+    ...(body === undefined ? {} : { body }),
+    raw: options.decoded !== true,
+    headersTimeoutMs: streaming ? 0 : HEAD_MS,
+    ...(streaming ? { idleMs: 0 } : {}),
+    signal,
+  }
+  try {
+    return await to.client.request(message)
+  } catch (error) {
+    throw forwardFault(error, request, to)
+  }
+}
+
+function headersOf(request: ProxyRequest, { body, headers = {}, decoded, caller }: SendOptions): Headers {
+  const sent = requestHeaders(request)
+  for (const [name, value] of Object.entries(headers)) {
+    if (value === undefined) delete sent[name]
+    else sent[name] = value
+  }
+  if (decoded === true) delete sent['accept-encoding']
+  if (body !== undefined) {
+    delete sent['content-encoding']
+    sent['content-length'] = String(body.length)
+  }
+  return { ...sent, ...caller }
+}
+
+/** Undefined where the request has none: a GET must not be sent with an empty one. */
+function streamedBody({ request: { incoming } }: ProxyRequest): Readable | undefined {
+  const { 'content-length': length, 'transfer-encoding': encoding } = incoming.headers
+  if (length !== undefined) return Number(length) === 0 ? undefined : incoming
+  if (encoding !== undefined) return incoming
+  const { stream } = incoming as { readonly stream?: { readonly endAfterHeaders: boolean } }
+  return stream === undefined || stream.endAfterHeaders ? undefined : incoming
+}
+
+/** Hands an answer on, piece by piece as it comes. */
+export async function relayAnswer(request: ProxyRequest, answer: MemberResponse): Promise<void> {
+  const { response } = request
+  response.writeHead(answer.status, answerHeaders(request, answer))
+  response.flushHeaders()
+  try {
+    for await (const chunk of answer.body) {
+      if (isGone(response)) return
+      if (!response.write(chunk)) await drained(response, response)
+    }
+    response.end()
+  } catch (error) {
+    if (isGone(response)) return
+    cutOff(response) // half an answer must not look like a whole one
+    throw error
+  }
+}
