@@ -7,7 +7,7 @@
 import { LRUCache } from 'lru-cache'
 import { isMemberError } from '../../fleet/member-error.ts'
 import type { Clock } from '../../util/clock.ts'
-import { withDeadline } from '../live/deadline.ts'
+import { withDeadline } from '../../http/deadline.ts'
 import type { HostClient } from '../ports.ts'
 
 /** `uids`, or `userextras` with the key of the extra. */
