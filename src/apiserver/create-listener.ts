@@ -22,6 +22,7 @@ import { Lifetime, timeoutOf } from './lifetime.ts'
 import { lingerAfter } from './linger.ts'
 import { isLongRunning, requestAttributes, type RequestAttributes } from './request-info.ts'
 import type { RequestMetrics } from './request-metrics.ts'
+import { UpgradeResponse } from './upgrade.ts'
 
 export interface Route {
   /** Matches this path and everything below it. The longest matching prefix wins. */
@@ -208,6 +209,7 @@ class Exchange {
       signal: lifetime.signal,
       ...(minWatchSeconds === undefined ? {} : { minWatchSeconds }),
       incoming: this.#request,
+      ...(this.#response instanceof UpgradeResponse ? { upgrade: this.#response } : {}),
     }
     const work = (async () => route.handler(request, this.#response))().finally(leave)
     try {

@@ -1,6 +1,7 @@
 /**
  * Listening and draining. What is served is a plain request listener (create-listener.ts), which never listens by itself.
- * Over TLS a client chooses between HTTP/2 and HTTP/1.1 (ALPN); upgrades are HTTP/1.1's alone.
+ * Over TLS a client chooses between HTTP/2 and HTTP/1.1 (ALPN). Upgrades are HTTP/1.1's alone: WebSockets over HTTP/2
+ * (RFC 8441) are not offered, since no Kubernetes client asks for them and browsers then open an HTTP/1.1 connection.
  */
 import { constants } from 'node:crypto'
 import type { EventEmitter } from 'node:events'
@@ -18,6 +19,7 @@ import type { Clock, Random } from '../util/clock.ts'
 import { sleep } from '../util/sleep.ts'
 import { refuseMalformed } from './client-error.ts'
 import type { CommonTls, ServerCertificates } from './tls/certificates.ts'
+import { isWantedUpgrade, upgradeListener } from './upgrade.ts'
 
 export interface TlsOptions {
   /** Asked for each connection, so that they can be replaced. */
@@ -77,6 +79,7 @@ function http1Limits({ headersMs, requestMs, idleMs, checkMs }: Patience): Serve
     requestTimeout: requestMs,
     keepAliveTimeout: idleMs,
     connectionsCheckingInterval: checkMs,
+    shouldUpgradeCallback: isWantedUpgrade,
   }
 }
 
@@ -105,6 +108,7 @@ export async function listen(listener: RequestListener, options: ListenOptions, 
   const server = createServer(listener, options, clock)
   const connections = trackConnections(server)
   server.on('clientError', refuseMalformed)
+  server.on('upgrade', upgradeListener(listener, clock))
   const host = options.host.includes(':') ? `[${options.host}]` : options.host
   await new Promise<void>((resolve, reject) => {
     const failed = (error: Error): void => {

@@ -4,13 +4,14 @@
  */
 import { Readable } from 'node:stream'
 import type { Clock } from '../util/clock.ts'
+import { Call, type CallOptions } from './call.ts'
 import { Connections, type ProxySettings } from './connections.ts'
 import { sameHeaders, sameTls, type CredentialSource, type Credentials } from './credentials.ts'
-import { MemberError, isMemberError, toMemberError, type Target } from './member-error.ts'
-import type { MemberClient, MemberRequest, MemberResponse } from './member.ts'
+import { MemberError, isMemberError, type Target } from './member-error.ts'
+import type { MemberClient, MemberRequest, MemberResponse, MemberUpgrade, SwitchedProtocols } from './member.ts'
 import { redactUrl } from './redact.ts'
-import { collect, readBody } from './response-body.ts'
 import { TokenBucket } from './token-bucket.ts'
+import { dispatchUpgrade } from './upgrade.ts'
 
 export interface MemberClientOptions {
   /** `https://host:6443`, with a path prefix where the API has one. */
@@ -28,9 +29,6 @@ export interface MemberClientOptions {
 }
 
 const PROXY_PROTOCOLS = ['http:', 'https:', 'socks:', 'socks4:', 'socks4a:', 'socks5:', 'socks5h:']
-const DEFAULT_HEADERS_TIMEOUT_MS = 30_000
-const DEFAULT_IDLE_MS = 30_000
-const DEFAULT_BODY_LIMIT = 64 * 1024 * 1024
 /** Single failures among successes are no outage; whoever met one keeps to its own backoff. */
 const OUTAGE_MS = 2_000
 const REJECTION_BODY_LIMIT = 1024 * 1024 // of an answer that is read only to free its connection
@@ -44,9 +42,15 @@ export function createMemberClient(options: MemberClientOptions): MemberClient {
 export function unreachableClient(reason: string): MemberClient {
   return {
     request: () => Promise.reject(new MemberError('unreachable', reason)),
+    upgrade: () => Promise.reject(new MemberError('unreachable', reason)),
     close: () => Promise.resolve(),
   }
 }
+
+/** What decides on the next step, of either kind of answer. */
+type Answer = Pick<MemberResponse, 'status'> & Partial<Pick<MemberResponse, 'bytes'>>
+type Sent = Pick<MemberRequest, 'signal' | 'body'>
+type Send<A> = (credentials: Credentials) => Promise<A>
 
 class HttpMemberClient implements MemberClient {
   readonly #options: MemberClientOptions
@@ -89,10 +93,19 @@ class HttpMemberClient implements MemberClient {
     return this.#connections.close()
   }
 
-  async request(request: MemberRequest): Promise<MemberResponse> {
+  request(request: MemberRequest): Promise<MemberResponse> {
+    return this.#limited(request, (credentials) => this.#sendTwice(request, credentials))
+  }
+
+  /** Never sent twice: a member that broke off may have begun what was asked for. */
+  upgrade(request: MemberUpgrade): Promise<SwitchedProtocols | MemberResponse> {
+    return this.#limited(request, (credentials) => this.#sendUpgrade(request, credentials))
+  }
+
+  async #limited<A extends Answer>(request: Sent, send: Send<A>): Promise<A> {
     await this.#limiter.acquire(request.signal)
     try {
-      const response = await this.#authenticated(request)
+      const response = await this.#authenticated(request, send)
       this.#answered(response.status)
       return response
     } catch (error) {
@@ -102,17 +115,16 @@ class HttpMemberClient implements MemberClient {
   }
 
   /** Once more where the member said 401 and the source has other credentials now: a 401 has not been executed. */
-  async #authenticated(request: MemberRequest): Promise<MemberResponse> {
+  async #authenticated<A extends Answer>({ body }: Sent, send: Send<A>): Promise<A> {
     const { credentials } = this.#options
     const used = await credentials.current()
-    const response = await this.#sendTwice(request, used)
-    if (response.status !== 401 || credentials.rejected === undefined || request.body instanceof Readable)
-      return response
+    const response = await send(used)
+    if (response.status !== 401 || credentials.rejected === undefined || body instanceof Readable) return response
     credentials.rejected()
     const fresh = await credentials.current()
     if (sameHeaders(used.headers, fresh.headers) && sameTls(used.tls, fresh.tls)) return response
-    await response.bytes(REJECTION_BODY_LIMIT)
-    return this.#send(request, fresh)
+    await response.bytes?.(REJECTION_BODY_LIMIT)
+    return send(fresh)
   }
 
   /** A read whose pooled connection turns out to be dead is sent again once, on another one. */
@@ -127,8 +139,7 @@ class HttpMemberClient implements MemberClient {
   }
 
   async #send(request: MemberRequest, credentials: Credentials): Promise<MemberResponse> {
-    if (this.#closed) throw new MemberError('closed', `${this.#target.server}: this client is closed`)
-    const call = new Call(request, this.#options.clock, this.#target)
+    const call = this.#call(request)
     try {
       const { statusCode, headers, body } = await this.#connections.dispatcher(credentials.tls).request({
         origin: this.#origin,
@@ -143,6 +154,32 @@ class HttpMemberClient implements MemberClient {
       call.end()
       throw call.fault(error)
     }
+  }
+
+  async #sendUpgrade(request: MemberUpgrade, credentials: Credentials): Promise<SwitchedProtocols | MemberResponse> {
+    const call = this.#call({ ...request, raw: true })
+    try {
+      const dispatcher = this.#connections.dispatcher(credentials.tls)
+      const answer = await dispatchUpgrade(dispatcher, {
+        origin: this.#origin,
+        path: this.#prefix + request.path,
+        method: request.method,
+        protocol: request.protocol,
+        headers: { ...request.headers, ...credentials.headers },
+        signal: call.signal,
+      })
+      if (!('socket' in answer)) return call.answer(answer.status, answer.headers, answer.body)
+      call.end()
+      return answer
+    } catch (error) {
+      call.end()
+      throw call.fault(error)
+    }
+  }
+
+  #call(options: CallOptions): Call {
+    if (this.#closed) throw new MemberError('closed', `${this.#target.server}: this client is closed`)
+    return new Call(options, this.#options.clock, this.#target)
   }
 
   #headers(request: MemberRequest, credentials: Credentials): Record<string, string | string[]> {
@@ -168,75 +205,6 @@ class HttpMemberClient implements MemberClient {
 
   #notifyRecovery(): void {
     for (const listener of [...this.#recovered]) listener()
-  }
-}
-
-/** One request under way: its own abort signal, its time-outs, and what an error means. */
-class Call {
-  readonly #request: MemberRequest
-  readonly #clock: Clock
-  readonly #target: Target
-  readonly #controller = new AbortController()
-  readonly #cancelHeadTimer: () => void
-  readonly #onAbort = (): void => {
-    this.#controller.abort(this.#request.signal.reason)
-  }
-
-  constructor(request: MemberRequest, clock: Clock, target: Target) {
-    this.#request = request
-    this.#clock = clock
-    this.#target = target
-    const limitMs = request.headersTimeoutMs ?? DEFAULT_HEADERS_TIMEOUT_MS
-    const late = (): void => {
-      this.#controller.abort(new MemberError('timeout', `${target.server}: no answer within ${limitMs} ms`))
-    }
-    this.#cancelHeadTimer = limitMs === 0 ? () => undefined : clock.setTimeout(late, limitMs)
-    if (request.signal.aborted) this.#onAbort()
-    else request.signal.addEventListener('abort', this.#onAbort, { once: true })
-  }
-
-  get signal(): AbortSignal {
-    return this.#controller.signal
-  }
-
-  end(): void {
-    this.#cancelHeadTimer()
-    this.#request.signal.removeEventListener('abort', this.#onAbort)
-  }
-
-  /** Who aborted is told its own reason; everything else is the member's fault. */
-  fault(error: unknown): unknown {
-    if (this.#request.signal.aborted) return this.#request.signal.reason
-    const { reason } = this.#controller.signal as { reason: unknown }
-    return toMemberError(reason ?? error, this.#target)
-  }
-
-  answer(status: number, headers: MemberResponse['headers'], raw: Readable): MemberResponse {
-    this.#cancelHeadTimer()
-    raw.on('error', () => undefined) // also told to whoever reads; without a reader it must not be thrown
-    const { 'content-encoding': encoding, 'content-length': length, ...rest } = headers
-    const gzip = encoding === 'gzip' && this.#request.raw !== true
-    const body = readBody(raw, {
-      gzip,
-      idleMs: this.#request.idleMs ?? DEFAULT_IDLE_MS,
-      clock: this.#clock,
-      fault: (error) => this.fault(error),
-      released: () => {
-        this.end()
-      },
-    })
-    return {
-      status,
-      headers: gzip
-        ? rest
-        : {
-            ...rest,
-            ...(encoding === undefined ? {} : { 'content-encoding': encoding }),
-            ...(length === undefined ? {} : { 'content-length': length }),
-          },
-      body,
-      bytes: (limit = DEFAULT_BODY_LIMIT) => collect(body, limit),
-    }
   }
 }
 

@@ -1,6 +1,7 @@
 /**
  * A member cluster as the rest of the program sees it: facts that selectors match on, and a client that reaches its API.
  */
+import type { Socket } from 'node:net'
 import type { Readable } from 'node:stream'
 import type { ClusterName } from '../kube/names.ts'
 
@@ -48,12 +49,31 @@ export interface MemberResponse {
   bytes(limit?: number): Promise<Buffer>
 }
 
+/** A request to speak another protocol on its connection: exec, attach, port-forward. */
+export interface MemberUpgrade extends Pick<MemberRequest, 'method' | 'path' | 'signal' | 'headersTimeoutMs'> {
+  /** Its `Upgrade` header: `SPDY/3.1`, `websocket`. */
+  readonly protocol: string
+  /** All but `Connection` and `Upgrade`, which are made here; nothing is added but credentials. */
+  readonly headers: Readonly<Record<string, string | string[]>>
+}
+
+/** The member agreed: 101. */
+export interface SwitchedProtocols {
+  readonly status: 101
+  /** The answer's header lines: name, value, name, value, … */
+  readonly headerLines: readonly string[]
+  /** The caller's from now on, who has to end it; `close` of the client does not. Errors are listened to. */
+  readonly socket: Socket
+}
+
 /**
  * Speaks HTTP to one member with the service's own credentials, QPS and burst limited. Resolves for every HTTP status;
  * rejects with `MemberError` where no answer came. Half-open connections end by `idleMs`.
  */
 export interface MemberClient {
   request(request: MemberRequest): Promise<MemberResponse>
+  /** As `request`; a member that does not agree gives its plain answer, `raw`. Absent: this client cannot. */
+  upgrade?(request: MemberUpgrade): Promise<SwitchedProtocols | MemberResponse>
   /**
    * Calls back when the member answers again after it failed, and when its credentials changed: who waits to retry may do
    * so now. Optional; returns how to stop listening.

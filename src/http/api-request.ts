@@ -1,5 +1,6 @@
 /** A request as rooms below the API server see it: no express, no authentication details, just who asks for what. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Upgrade } from './upgrade.ts'
 
 export interface UserInfo {
   readonly name: string
@@ -23,6 +24,8 @@ export interface ApiRequest {
   readonly minWatchSeconds?: number
   /** Headers and body. */
   readonly incoming: IncomingMessage
+  /** The client asks for another protocol. Handlers that have none answer as they always do. */
+  readonly upgrade?: Upgrade
 }
 
 /**

@@ -10,6 +10,7 @@ import { StatusError } from '../../kube/status-error.ts'
 import { PendingReviews, undecided, type PostReview } from '../review.ts'
 import type { Authenticator } from './authenticator.ts'
 import { headerLines } from './header-lines.ts'
+import { webSocketToken } from './websocket-token.ts'
 
 export interface BearerTokenOptions {
   readonly post: PostReview
@@ -41,7 +42,9 @@ export function bearerTokenAuthenticator(options: BearerTokenOptions): Authentic
     ttlResolution: 0,
   })
   return async (request) => {
-    const token = bearerToken(headerLines(request).find(({ name }) => name === 'authorization')?.value ?? '')
+    const lines = headerLines(request)
+    const header = lines.find(({ name }) => name === 'authorization')?.value ?? ''
+    const token = bearerToken(header) ?? webSocketToken(lines)
     if (token === undefined) return undefined
     const key = createHmac('sha256', secret).update(token, 'latin1').digest('base64')
     const ask = async (): Promise<Answer> => {

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# build-kube.sh NAME...: builds kube-apiserver, etcd, kubectl, kwok or kube-controller-manager from the Go module proxy
-# into the cache outside the checkout, once per version, and prints the folder that holds them.
+# build-kube.sh NAME...: builds kube-apiserver, etcd, kubectl, kwok, kube-controller-manager or kubectl-1.29 from the Go
+# module proxy into the cache outside the checkout, once per version, and prints the folder that holds them.
 # KUBEBUILDER_ASSETS, when set, is used as it is (the convention of envtest).
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -15,6 +15,9 @@ declare -A packages=(
   [kube-controller-manager]=k8s.io/kubernetes/cmd/kube-controller-manager
   [kwok]=sigs.k8s.io/kwok/cmd/kwok
 )
+declare -A modules=([kubectl-1.29]=kube-older)
+packages[kubectl-1.29]=.
+older="-X k8s.io/component-base/version.gitVersion=v1.29.15 -X k8s.io/component-base/version.gitMajor=1 -X k8s.io/component-base/version.gitMinor=29"
 flags="-X k8s.io/component-base/version.gitVersion=$kube -X k8s.io/component-base/version.gitMajor=1 -X k8s.io/component-base/version.gitMinor=36"
 [ $# -gt 0 ] || set -- etcd kube-apiserver kubectl kwok
 for name in "$@"; do
@@ -22,7 +25,9 @@ for name in "$@"; do
   [ -x "$out/$name" ] && continue
   echo "building $name" >&2
   # Built beside its place and renamed, so that a killed build leaves no half binary behind.
-  (cd "$here/kube" && CGO_ENABLED=0 go build -ldflags "$flags" -o "$out/.$name.partial" "$package") >&2
+  module=${modules[$name]:-kube}
+  [ "$module" = kube ] && linked=$flags || linked=$older
+  (cd "$here/$module" && CGO_ENABLED=0 go build -ldflags "$linked" -o "$out/.$name.partial" "$package") >&2
   mv "$out/.$name.partial" "$out/$name"
 done
 echo "$out"
