@@ -34,9 +34,29 @@ export function readFields(bytes: Buffer): ProtobufFields | undefined {
     const number = tag >>> 3
     const value = reader.value(tag & 7)
     if (value === undefined) return undefined
-    if (value !== 'skipped') fields.set(number, [...(fields.get(number) ?? []), value])
+    if (value === 'skipped') continue
+    const values = fields.get(number)
+    if (values === undefined) fields.set(number, [value])
+    else values.push(value)
   }
   return fields
+}
+
+/** All values of one length-delimited field, in order; undefined where the bytes are no message. */
+export function readEntries(bytes: Buffer, field: number): readonly Buffer[] | undefined {
+  const fields = readFields(bytes)
+  return fields === undefined ? undefined : (fields.get(field) ?? [])
+}
+
+/** A length-delimited field as it stands in a message. */
+export function writeField(number: number, value: Uint8Array): Buffer {
+  return Buffer.concat([varint(number * 8 + 2), varint(value.length), value])
+}
+
+function varint(value: number): Buffer {
+  const bytes: number[] = []
+  for (; value >= 0x80; value = Math.floor(value / 0x80)) bytes.push((value % 0x80) | 0x80)
+  return Buffer.from([...bytes, value])
 }
 
 /** The last string of that number; empty where there is none, as protobuf has it. */

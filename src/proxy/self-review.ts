@@ -26,13 +26,25 @@ export function reviewBody(incoming: IncomingMessage): Promise<Buffer> {
   return readBytes(incoming, MAX_BYTES)
 }
 
-interface Review {
+export interface Review {
   readonly apiVersion?: unknown
   readonly kind?: unknown
   readonly spec?: {
-    readonly resourceAttributes?: { readonly verb?: unknown }
+    readonly resourceAttributes?: ResourceAttributes
     readonly nonResourceAttributes?: { readonly verb?: unknown }
+    /** Of a rules review. */
+    readonly namespace?: string
   }
+}
+
+export interface ResourceAttributes {
+  readonly namespace?: string
+  readonly verb?: string
+  readonly group?: string
+  readonly version?: string
+  readonly resource?: string
+  readonly subresource?: string
+  readonly name?: string
 }
 
 const READS = ['get', 'list', 'watch']
@@ -42,13 +54,19 @@ const READS = ['get', 'list', 'watch']
  * member allows is the member's to say when it is asked.
  */
 export async function answerReadOnlyReview(request: ProxyRequest): Promise<void> {
-  const review = parse(await reviewBody(request.request.incoming))
-  const answer = JSON.stringify({ ...review, status: statusOf(review, request) })
+  const review = parseReview(await reviewBody(request.request.incoming))
+  await sendReview(request, review, statusOf(review, request))
+}
+
+/** The review with its answer. */
+export async function sendReview(request: ProxyRequest, review: Review, status: object): Promise<void> {
+  const answer = JSON.stringify({ ...review, status })
   const headers = { 'content-type': 'application/json', 'cache-control': 'no-cache, private' }
   await sendBytes(request, { status: 201, headers }, Buffer.from(answer))
 }
 
-function parse(body: Buffer): Review {
+/** JSON or protobuf. Throws `badRequest`. */
+export function parseReview(body: Buffer): Review {
   const envelope = readEnvelope(body)
   if (envelope !== undefined) return fromProtobuf(envelope)
   try {
@@ -63,6 +81,9 @@ function parse(body: Buffer): Review {
 /** kubectl sends reviews as protobuf. Field numbers: k8s.io/api authorization/v1/generated.proto. */
 function fromProtobuf({ apiVersion, kind, raw }: KubernetesEnvelope): Review {
   const spec = message(readFields(raw), 2)
+  if (kind === 'SelfSubjectRulesReview') {
+    return { apiVersion, kind, spec: spec === undefined ? {} : { namespace: textOf(spec, 1) } }
+  }
   const resource = message(spec, 1)
   const path = message(spec, 2)
   return {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createMembersPlugin } from '../../src/proxy/plugins/members.ts'
+import { readEntries, readFields, textOf, writeField } from '../../src/kube/protobuf.ts'
 import type { Loopback } from '../http/loopback.ts'
 import { P, PREFIX, withApi } from './api-fixture.ts'
 import { TestFleet } from './fleet-fixture.ts'
@@ -152,7 +153,8 @@ test('E9: version, health and OpenAPI come from whichever member answers, and no
     asked.push(`m1 ${path}`)
     if (path === '/version') return { status: 503, body: {} }
     if (path === '/openapi/v3') return openapi({ 'api/v1': { serverRelativeURL: '/openapi/v3/api/v1?hash=A' } })
-    if (path === '/openapi/v2') return { status: 301, body: '', headers: { location: '/openapi/v2/other' } }
+    if (path === '/openapi/v3/apis/apps/v1')
+      return { status: 301, body: '', headers: { location: '/openapi/v3/other' } }
     return { body: { from: 'm1', path } }
   }
   const m2 = (path: string): Reply => {
@@ -175,12 +177,100 @@ test('E9: version, health and OpenAPI come from whichever member answers, and no
     const acme = await api.ask(`${P}/openapi/v3/apis/acme.io/v1?hash=C&timeout=3s`)
     assert.deepEqual(asked, ['m2 /openapi/v3/apis/acme.io/v1?timeout=3s'], 'only who serves it, without the hash')
     assert.equal(acme.json.from, 'm2')
-    const moved = await api.ask(`${P}/openapi/v2`)
+    const moved = await api.ask(`${P}/openapi/v3/apis/apps/v1`)
     assert.equal(moved.status, 301)
-    assert.equal(moved.headers.location, `${P}/openapi/v2/other`)
+    assert.equal(moved.headers.location, `${P}/openapi/v3/other`)
     assert.equal((await api.ask(`${P}/healthz`)).json.from, 'm1')
     assert.equal((await api.ask(`${PREFIX}/proxying/cluster.m2/proxy/healthz`)).json.from, 'm2')
     assert.equal((await api.ask(`${P}/version`, { method: 'HEAD' })).status, 200)
     assert.equal((await api.ask(`${P}/version`, { method: 'POST' })).status, 501)
   })
+})
+
+test('E9: the version of many clusters is the lowest, a broken answer counts for nothing', async () => {
+  const version = (gitVersion: unknown) => (path: string) =>
+    path === '/version' ? { body: { gitVersion, platform: 'linux' } } : { status: 404, body: {} }
+  await withMembers({ m1: version('v1.36.3'), m2: version('v1.9.11-eks-1') }, async (api) => {
+    assert.deepEqual((await api.ask(`${P}/version`)).json, { gitVersion: 'v1.9.11-eks-1', platform: 'linux' })
+  })
+  await withMembers({ m1: version(3), m2: version('v1.36.3') }, async (api) => {
+    assert.equal((await api.ask(`${P}/version`)).json.gitVersion, 'v1.36.3')
+  })
+})
+
+test('E9: OpenAPI that no member has as a whole is united, in JSON and in protobuf, the first cluster counts', async () => {
+  const v2 = (name: string, own: string): Reply => ({
+    body: {
+      swagger: '2.0',
+      info: { title: name },
+      paths: { '/api/': name, [own]: name },
+      definitions: { Pod: name, [own]: name },
+    },
+  })
+  const entry = (name: string, value: string) =>
+    Buffer.concat([writeField(1, Buffer.from(name)), writeField(2, Buffer.from(value))])
+  const protobuf = (name: string, own: string): Reply => ({
+    headers: { 'content-type': 'application/com.github.proto-openapi.spec.v2@v1.0+protobuf' },
+    body: Buffer.concat([
+      writeField(1, Buffer.from('2.0')),
+      writeField(8, Buffer.concat([writeField(2, entry('/api/', name)), writeField(2, entry(own, name))])),
+      writeField(9, Buffer.concat([writeField(1, entry('Pod', name)), writeField(1, entry(own, name))])),
+    ]).toString('latin1'),
+  })
+  const answers = (name: string, own: string) => (path: string, accept: unknown) => {
+    if (path !== '/openapi/v2') return { status: 404, body: {} }
+    return String(accept).includes('protobuf') ? protobuf(name, own) : v2(name, own)
+  }
+  await withMembers({ m1: answers('m1', 'Node'), m2: answers('m2', 'Widget') }, async (api) => {
+    const { json, headers } = await api.ask(`${P}/openapi/v2`)
+    assert.deepEqual(json, {
+      swagger: '2.0',
+      info: { title: 'm1' },
+      paths: { '/api/': 'm1', Node: 'm1', Widget: 'm2' },
+      definitions: { Pod: 'm1', Node: 'm1', Widget: 'm2' },
+    })
+    const again = await api.ask(`${P}/openapi/v2`, { headers: { 'if-none-match': String(headers.etag) } })
+    assert.equal(again.status, 304)
+    const accept = 'application/com.github.proto-openapi.spec.v2@v1.0+protobuf'
+    const { text } = await api.ask(`${P}/openapi/v2`, { headers: { accept } })
+    const document = Buffer.from(text)
+    const names = (field: number, inner: number) =>
+      (readEntries(document, field) ?? []).flatMap((map) =>
+        (readEntries(map, inner) ?? []).map((bytes) => {
+          const fields = readFields(bytes) ?? new Map<number, Buffer[]>()
+          return `${textOf(fields, 1)}=${textOf(fields, 2)}`
+        }),
+      )
+    assert.deepEqual(names(8, 2), ['/api/=m1', 'Node=m1', 'Widget=m2'])
+    assert.deepEqual(names(9, 1), ['Pod=m1', 'Node=m1', 'Widget=m2'])
+    assert.equal((await api.ask(`${PREFIX}/proxying/cluster.m2/proxy/openapi/v2`)).json.info.title, 'm2')
+  })
+})
+
+test('E9: a group and version of which members have different kinds is documented with all of them', async () => {
+  const document = (name: string): Reply => ({
+    body: {
+      openapi: '3.0.0',
+      info: name,
+      paths: { [name]: {} },
+      components: { schemas: { [name]: {}, Shared: name } },
+    },
+  })
+  const { fleet, members } = world({})
+  const client = (name: string) =>
+    scriptedClient(({ path }) => (path === '/openapi/v3/apis/x.io/v1' ? document(name) : { status: 404, body: {} }))
+  members.engage('x1', client('x1'), [served('as', 'A', { group: 'x.io' })])
+  members.engage('x2', client('x2'), [served('bs', 'B', { group: 'x.io' })])
+  const options = { ...fleet, discovery: members.discovery, random: () => 0, fleet: members.fleet }
+  const behind = [createMembersPlugin({ ...options, columns: fleet.columns, clock: fleet.clock })]
+  await withApi(
+    fleet,
+    members,
+    async (api) => {
+      const { json } = await api.ask(`${P}/openapi/v3/apis/x.io/v1`)
+      assert.deepEqual(json.paths, { x1: {}, x2: {} })
+      assert.deepEqual(json.components, { schemas: { x1: {}, Shared: 'x1', x2: {} } })
+    },
+    { behind },
+  )
 })

@@ -4,12 +4,14 @@ import { MemberError } from '../../src/fleet/member-error.ts'
 import type { MemberRequest } from '../../src/fleet/member.ts'
 import { impersonationHeaders } from '../../src/proxy/impersonation.ts'
 import { createKarmadaPlugin } from '../../src/proxy/plugins/karmada.ts'
+import { WatchGuards } from '../../src/proxy/watch/watch-guards.ts'
+import { EVERYTHING, FakeRights, NOTHING, scope } from '../support/fake-rights.ts'
 import type { Loopback } from '../http/loopback.ts'
 import { P, PREFIX, withApi } from './api-fixture.ts'
 import type { TestFleet } from './fleet-fixture.ts'
 import { pod, podFleet } from './fleet-fixture.ts'
 import type { Reply } from './member-fixture.ts'
-import { MemberWorld, scriptedClient, served } from './member-fixture.ts'
+import { facts, MemberWorld, scriptedClient, served } from './member-fixture.ts'
 
 type Json = any // eslint-disable-line @typescript-eslint/no-explicit-any
 
@@ -20,6 +22,7 @@ function withHost(
   reply: (request: MemberRequest) => Reply,
   run: (api: Loopback, asked: MemberRequest[], members: MemberWorld) => Promise<void>,
   fleet: TestFleet = podFleet({ m1: { objects: [pod('a', 'p')], version: 1 } }),
+  rights?: FakeRights,
 ): Promise<void> {
   const members = new MemberWorld(fleet.clock)
   const widgets = served('widgets', 'Widget', WIDGETS)
@@ -36,7 +39,10 @@ function withHost(
   })
   const { cache, columns, clock } = fleet
   const { discovery } = members
-  const plugin = createKarmadaPlugin({ host, cache, columns, clock, discovery, random: () => 0, fleet: members.fleet })
+  const onFault = assert.ifError
+  const guarded = rights && { rights, guards: new WatchGuards({ rights, cache, clock, onFault }) }
+  const sources = { discovery, fleet: members.fleet, rights: guarded }
+  const plugin = createKarmadaPlugin({ host, cache, columns, clock, random: () => 0, ...sources })
   return withApi(fleet, members, (api) => run(api, asked, members), { behind: [plugin] })
 }
 
@@ -234,5 +240,100 @@ test('E9: a self review is asked of the control plane as the caller; a review of
       assert.equal(huge.status, 413)
       assert.equal(asked.length, 1)
     },
+  )
+})
+
+async function review(api: Loopback, kind: string, spec: object): Promise<Json> {
+  const path = `${P}/apis/authorization.k8s.io/v1/${kind.toLowerCase()}s`
+  const body = JSON.stringify({ kind, apiVersion: 'authorization.k8s.io/v1', spec })
+  const { status, json } = await api.ask(path, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body,
+  })
+  assert.equal(status, 201)
+  return json.status
+}
+
+test('E9: can-i of a registered kind is what its members allow, of anything else what the control plane does', async () => {
+  const fleet = podFleet({ m1: { objects: [], version: 1 }, m2: { objects: [], version: 1 } })
+  const rights = new FakeRights({ m1: scope(['ns1']), m2: { undetermined: 'no RBAC' } })
+  await withHost(
+    () => ({ status: 201, body: { status: { allowed: true, reason: 'the host' } } }),
+    async (api, asked) => {
+      const canI = (attributes: object): Promise<Json> =>
+        review(api, 'SelfSubjectAccessReview', { resourceAttributes: attributes })
+      assert.deepEqual(await canI({ verb: 'delete', resource: 'pods', namespace: 'ns1' }), {
+        allowed: true,
+        reason: 'allowed in m1, not in m2',
+        evaluationError: 'cannot be told for m2',
+      })
+      assert.equal((await canI({ verb: 'list', resource: 'pods' })).allowed, false)
+      assert.equal(
+        (await canI({ verb: 'create', resource: 'pods', subresource: 'exec', namespace: 'ns2' })).allowed,
+        false,
+      )
+      assert.equal(rights.questions.at(-1)?.subresource, 'exec')
+      assert.equal(asked.length, 0, 'the control plane has no say in them')
+      assert.equal((await canI({ verb: 'list', resource: 'secrets' })).reason, 'the host')
+      assert.equal((await canI({ verb: '*', resource: '*', group: '*' })).reason, 'the host')
+      assert.equal(asked.length, 2)
+    },
+    fleet,
+    rights,
+  )
+})
+
+test('E9: the rules of can-i --list are the members’ for registered kinds and the control plane’s for the rest', async () => {
+  const fleet = podFleet({ m1: { objects: [], version: 1 }, m2: { objects: [], version: 1 } })
+  const host = [
+    { verbs: ['get', 'delete'], apiGroups: [''], resources: ['pods', 'pods/log', 'secrets'] },
+    { verbs: ['create'], apiGroups: [''], resources: ['pods'] },
+    { verbs: ['create'], apiGroups: ['authorization.k8s.io'], resources: ['selfsubjectaccessreviews'] },
+    { verbs: ['*'], apiGroups: ['*'], resources: ['*'] },
+  ]
+  await withHost(
+    () => ({ status: 201, body: { status: { resourceRules: host, nonResourceRules: [], incomplete: false } } }),
+    async (api) => {
+      const { resourceRules } = await review(api, 'SelfSubjectRulesReview', { namespace: 'ns1' })
+      assert.deepEqual(resourceRules, [
+        { verbs: ['get', 'list', 'watch'], apiGroups: [''], resources: ['pods'] },
+        { verbs: ['get', 'delete'], apiGroups: [''], resources: ['secrets'] },
+        host[2],
+        host[3],
+      ])
+    },
+    fleet,
+    new FakeRights({ m1: NOTHING, m2: EVERYTHING }),
+  )
+})
+
+test('E9: OpenAPI of registered kinds that only members have joins the control plane’s', async () => {
+  const fleet = podFleet({ m1: { objects: [], version: 1 } }).register(WIDGETS, 'Widget', true)
+  fleet.shard('m1', WIDGETS, 'Widget').list([], 1)
+  const hosts = { 'api/v1': { serverRelativeURL: '/openapi/v3/api/v1?hash=H' } }
+  await withHost(
+    ({ path }) => (path === '/openapi/v3' ? { body: { paths: hosts } } : { status: 404, body: { code: 404 } }),
+    async (api, asked, members) => {
+      const client = scriptedClient(({ path }) => {
+        const entry = (name: string) => ({ serverRelativeURL: `/openapi/v3/${name}?hash=M` })
+        const paths = {
+          'api/v1': entry('api/v1'),
+          'apis/acme.io/v1': entry('apis/acme.io/v1'),
+          'apis/b/v1': entry('b'),
+        }
+        return path === '/openapi/v3' ? { body: { paths } } : { body: { info: path } }
+      })
+      members.fleet.engage(facts('m1'), client)
+      const index = await api.ask(`${P}/openapi/v3`)
+      assert.deepEqual(index.json.paths, {
+        'apis/acme.io/v1': { serverRelativeURL: '/openapi/v3/apis/acme.io/v1?hash=M' },
+        ...hosts,
+      })
+      assert.equal((await api.ask(`${P}/openapi/v3/apis/acme.io/v1?hash=M`)).json.info, '/openapi/v3/apis/acme.io/v1')
+      assert.equal((await api.ask(`${P}/openapi/v3/apis/b/v1?hash=M`)).status, 404)
+      assert.equal(asked.length, 3)
+    },
+    fleet,
   )
 })

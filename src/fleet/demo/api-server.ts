@@ -1,6 +1,6 @@
 /**
  * A small Kubernetes API server over an `ObjectStore`: list, watch, get, discovery (plain and aggregated), `/version`,
- * `/openapi/v3`, health. It reads only; the store is written from inside. The demo fleet's members are made of it, and
+ * OpenAPI, health. It reads only; the store is written from inside. The demo fleet's members are made of it, and
  * so are the fake members of the tests, which add faults through `intercept`.
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
@@ -91,7 +91,7 @@ export class ApiServer {
     if (route !== undefined) return this.#resource(route, url, request, response)
     if (this.#process(url, response)) return
     if (sendDiscovery(types, url.pathname, request, response)) return
-    if (await sendOpenApi(this.#options.store, url, response)) return
+    if (await sendOpenApi(this.#options.store, url, request.headers.accept, response)) return
     throw pathNotFound()
   }
 

@@ -30,6 +30,34 @@ export function openApiDocument(store: ObjectStore, gv: GroupVersion): JsonObjec
   }
 }
 
+/** The documents of all groups and versions as one of OpenAPI 2. */
+export function openApiV2Document(store: ObjectStore): JsonObject {
+  const versions = new Map(store.types().map(({ group, version }) => [`${group}/${version}`, { group, version }]))
+  const documents = [...versions.values()].map((gv) => openApiDocument(store, gv))
+  const schemas = documents.map(({ components }) => (components as { schemas: Schemas }).schemas)
+  return {
+    swagger: '2.0',
+    info: { title: 'Kubernetes', version: 'v1.36.3' },
+    paths: Object.assign({}, ...documents.map(({ paths }) => paths as object)) as JsonObject,
+    definitions: asV2(Object.assign({}, ...schemas) as JsonObject) as JsonObject,
+  }
+}
+
+/** References have another place, and stand alone; what may be a number or a text is a format. */
+function asV2(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(asV2)
+  if (typeof value !== 'object' || value === null) return value
+  const { allOf, oneOf, ...rest } = value as JsonObject
+  if (Array.isArray(allOf) && allOf.length === 1) return asV2({ ...(allOf[0] as JsonObject), ...rest })
+  if (oneOf !== undefined) return { type: 'string', format: 'int-or-string', ...rest }
+  return Object.fromEntries(
+    Object.entries(rest).map(([key, each]) => [
+      key,
+      key === '$ref' ? String(each).replace('#/components/schemas/', '#/definitions/') : asV2(each),
+    ]),
+  )
+}
+
 function collectionPath(type: ResourceType): string {
   return `${groupVersionPath(type)}${type.namespaced ? '/namespaces/{namespace}' : ''}/${type.resource}`
 }

@@ -1,13 +1,28 @@
-/** `/openapi/v3`: the index and one document for each group and version, enough for `kubectl explain`. */
+/**
+ * `/openapi/v3`: the index and one document for each group and version, enough for `kubectl explain`. `/openapi/v2`: the
+ * same in one document, as JSON.
+ */
 import { createHash } from 'node:crypto'
 import type { ServerResponse } from 'node:http'
 import { groupVersionPath, parseApiVersion } from '../../kube/group-version.ts'
+import { StatusError } from '../../kube/status-error.ts'
 import { sendJson, sendText } from './answer.ts'
 import type { ObjectStore } from './object-store.ts'
 import type { ResourceType } from './resource-type.ts'
 
 /** False where the path is none of OpenAPI's. Only a document itself loads the models it is made from. */
-export async function sendOpenApi(store: ObjectStore, url: URL, response: ServerResponse): Promise<boolean> {
+export async function sendOpenApi(
+  store: ObjectStore,
+  url: URL,
+  accept: string | undefined,
+  response: ServerResponse,
+): Promise<boolean> {
+  if (url.pathname === '/openapi/v2') {
+    if (!/json|\*\/\*/.test(accept ?? '*/*')) throw new StatusError('notAcceptable', 'OpenAPI 2 is JSON here')
+    const { openApiV2Document } = await import('./openapi-document.ts')
+    sendText(response, 200, 'application/json', JSON.stringify(openApiV2Document(store)))
+    return true
+  }
   if (!url.pathname.startsWith('/openapi/v3')) return false
   const versions = Map.groupBy(store.types(), groupVersionPath)
   if (url.pathname === '/openapi/v3') {

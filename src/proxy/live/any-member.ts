@@ -1,10 +1,7 @@
 /** Paths that are no resource and the same in every cluster: `/version`, `/openapi`, health. One member answers. */
 import type { Member, MemberResponse } from '../../fleet/member.ts'
-import type { GroupVersion } from '../../kube/group-version.ts'
-import type { ClusterName } from '../../kube/names.ts'
 import type { Clock } from '../../util/clock.ts'
 import type { ProxyRequest } from '../plugin.ts'
-import type { MemberDiscovery } from '../ports.ts'
 import { faultOfError, faultOfResponse, MemberFault, unanswered } from './member-fault.ts'
 import { forwardedHeaders, relay } from './relay.ts'
 import { withDeadline } from '../../http/deadline.ts'
@@ -20,7 +17,6 @@ const HEAD_MS = 5_000
 const WHOLE_MS = 30_000
 
 export interface AnyMemberOptions {
-  readonly discovery: MemberDiscovery
   readonly clock: Clock
 }
 
@@ -34,13 +30,10 @@ const PASSED_OVER: ReadonlySet<number> = new Set([401, 403, 404, 408, 429])
 export async function relayFromAny(
   request: ProxyRequest,
   members: readonly Member[],
-  { discovery, clock }: AnyMemberOptions,
+  { clock }: AnyMemberOptions,
 ): Promise<void> {
-  const groupVersion = openApiGroupVersion(request.path)
-  const serves = (member: Member): boolean =>
-    groupVersion === undefined || hasGroupVersion(discovery, member.facts.name, groupVersion)
   const faults: MemberFault[] = []
-  for (const member of members.filter(serves)) {
+  for (const member of members) {
     const deadline = withDeadline(WHOLE_MS, clock, request.request.signal)
     try {
       const answer = await ask(request, member, deadline.signal)
@@ -81,15 +74,4 @@ function queryFor({ path, request: { rawQuery } }: ProxyRequest): string {
   const query = new URLSearchParams(rawQuery)
   query.delete('hash')
   return query.size === 0 ? '' : `?${query.toString()}`
-}
-
-/** `/openapi/v3/apis/apps/v1`: of the members, only those that serve it can tell. */
-export function openApiGroupVersion(path: string): GroupVersion | undefined {
-  const match = /^\/openapi\/v3\/(?:api\/([^/]+)|apis\/([^/]+)\/([^/]+))$/.exec(path)
-  if (match === null) return undefined
-  return { group: match[2] ?? '', version: match[3] ?? match[1] ?? '' }
-}
-
-function hasGroupVersion(discovery: MemberDiscovery, cluster: ClusterName, { group, version }: GroupVersion): boolean {
-  return discovery.resources(cluster)?.some((r) => r.group === group && r.version === version) ?? false
 }

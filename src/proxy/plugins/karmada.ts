@@ -17,11 +17,15 @@ import { sendDocument } from '../discovery/send-document.ts'
 import { impersonationHeaders } from '../impersonation.ts'
 import { isPublicPath } from '../live/any-member.ts'
 import { forwardedHeaders, relay, relayStream } from '../live/relay.ts'
+import { serveHostOpenApi } from '../openapi/host-openapi.ts'
+import { isOpenApiPath } from '../openapi/serve-openapi.ts'
 import type { Plugin, ProxyRequest } from '../plugin.ts'
 import type { HostClient } from '../ports.ts'
-import { isSelfReview, reviewBody } from '../self-review.ts'
+import type { ResourceRule } from '../registered-review.ts'
+import { registeredRules, reviewRegistered, withoutRegistered } from '../registered-review.ts'
+import { isSelfReview, parseReview, reviewBody, sendReview } from '../self-review.ts'
 import type { MembersPluginOptions } from './members.ts'
-import { serveDiscovery, servePublic } from './members.ts'
+import { reachable, serveDiscovery, servePublic } from './members.ts'
 
 export interface KarmadaPluginOptions extends MembersPluginOptions {
   readonly host: HostClient
@@ -39,13 +43,21 @@ export function createKarmadaPlugin(options: KarmadaPluginOptions): Plugin {
     supports: () => true,
     async connect(request) {
       const { method } = request.request
-      if (isSelfReview(request) && request.cluster === undefined) return forwardReview(options, request)
+      if (isSelfReview(request)) return answerReview(options, api, request)
       if (method !== 'GET' && method !== 'HEAD') {
         throw notImplemented(`${request.verb} is not forwarded to the control plane by this version`)
       }
       if (request.cluster !== undefined) return serveMember(options, api, request)
       const path = parseDiscoveryPath(request.path)
       if (path !== undefined) return serveMergedDiscovery(options, api, request, path)
+      if (isOpenApiPath(request.path)) {
+        return serveHostOpenApi(request, {
+          ...options,
+          members: reachable(options, request),
+          registered: registeredOnly(api.groups(undefined) ?? [], options.cache),
+          ask: () => askHost(options, request, forwardedHeaders(request), false),
+        })
+      }
       await forward(options, request)
     },
   }
@@ -64,12 +76,35 @@ async function forward(options: KarmadaPluginOptions, request: ProxyRequest): Pr
   await (streams ? relayStream(request, answer) : relay(request, answer))
 }
 
-/** Asked as the caller, so it is the caller's own rights that come back. */
-async function forwardReview(options: KarmadaPluginOptions, request: ProxyRequest): Promise<void> {
+/** Of registered kinds the members tell, of everything else the control plane, which is asked as the caller. */
+async function answerReview(options: KarmadaPluginOptions, api: MemberApi, request: ProxyRequest): Promise<void> {
   const body = await reviewBody(request.request.incoming)
+  const review = parseReview(body)
+  const attributes = review.spec?.resourceAttributes
+  const { user, signal } = request.request
+  const rights = options.rights?.rights
+  const { cache } = options
+  const registered = rights === undefined ? undefined : { cache, rights, user, signal, cluster: request.cluster }
+  if (registered !== undefined && attributes !== undefined) {
+    const status = await reviewRegistered(registered, attributes)
+    if (status !== undefined) return sendReview(request, review, status)
+  }
+  if (request.cluster !== undefined) {
+    throw notImplemented('reviews of one member, but for registered kinds, are not forwarded by this version')
+  }
   const type = request.request.incoming.headers['content-type'] ?? 'application/json'
-  const headers = { ...forwardedHeaders(request), 'content-type': type }
-  await relay(request, await askHost(options, request, headers, false, body))
+  const isRules = review.kind === 'SelfSubjectRulesReview'
+  const accept = isRules ? { accept: 'application/json' } : {}
+  const headers = { ...forwardedHeaders(request), ...accept, 'content-type': type }
+  const answer = await askHost(options, request, headers, false, body)
+  if (!isRules || registered === undefined || answer.status !== 201) return relay(request, answer)
+  const { status } = JSON.parse((await answer.bytes()).toString('utf8')) as {
+    status: { resourceRules: ResourceRule[] }
+  }
+  const groups = registeredOnly(api.groups(undefined) ?? [], cache)
+  const own = await registeredRules(registered, groups, review.spec?.namespace ?? '')
+  const resourceRules = [...own, ...withoutRegistered(status.resourceRules, cache)]
+  await sendReview(request, review, { ...status, resourceRules })
 }
 
 async function askHost(

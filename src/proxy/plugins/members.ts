@@ -10,10 +10,11 @@ import { discoveryForm, parseDiscoveryPath } from '../discovery/discovery-path.t
 import { documentOf, MemberApi } from '../discovery/member-api.ts'
 import { sendDocument } from '../discovery/send-document.ts'
 import { isPublicPath, relayFromAny } from '../live/any-member.ts'
-import { readOpenApiIndex } from '../live/openapi-index.ts'
+import { readLowestVersion } from '../live/lowest-version.ts'
 import type { LiveServices } from '../live/serve-live.ts'
 import { serveLive } from '../live/serve-live.ts'
 import { findLiveTarget, nobodyHeard } from '../live/target.ts'
+import { isOpenApiPath, serveOpenApi } from '../openapi/serve-openapi.ts'
 import type { Plugin, ProxyRequest } from '../plugin.ts'
 import type { MemberDiscovery } from '../ports.ts'
 import { answerReadOnlyReview, isSelfReview } from '../self-review.ts'
@@ -57,14 +58,14 @@ export async function serveDiscovery(request: ProxyRequest, api: MemberApi): Pro
 /** Answers `/version`, `/openapi` and the like. */
 export async function servePublic(options: MembersPluginOptions, request: ProxyRequest): Promise<void> {
   const members = reachable(options, request)
-  if (request.path.replace(/\/$/, '') === '/openapi/v3' && members.length > 1) {
-    const index = await readOpenApiIndex(members, options.clock, request.request.signal)
-    return sendJson(request, index)
+  if (isOpenApiPath(request.path)) return serveOpenApi(request, members, options)
+  if (request.path === '/version' && members.length > 1) {
+    return sendJson(request, await readLowestVersion(members, options.clock, request.request.signal))
   }
   await relayFromAny(request, members, options)
 }
 
-function reachable({ fleet }: MembersPluginOptions, { cluster }: ProxyRequest): readonly Member[] {
+export function reachable({ fleet }: MembersPluginOptions, { cluster }: ProxyRequest): readonly Member[] {
   const members = fleet.members().filter(({ facts }) => cluster === undefined || facts.name === cluster)
   const known = members.filter(({ facts }) => facts.unreachable === undefined)
   return known.length > 0 ? known : members
