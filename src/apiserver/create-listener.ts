@@ -10,6 +10,7 @@ import { forbidden } from '../http/forbidden.ts'
 import { sendStatus, statusOf } from '../http/status-response.ts'
 import { badRequest, isStatusError, StatusError } from '../kube/status-error.ts'
 import type { Logger } from '../telemetry/logger.ts'
+import { tracedPath, traceServer, type Span, type SpanStart } from '../telemetry/tracing.ts'
 import type { Clock } from '../util/clock.ts'
 import { ANONYMOUS, type Authenticator } from './authn/authenticator.ts'
 import { impersonate } from './authn/impersonation.ts'
@@ -59,6 +60,7 @@ export interface ListenerOptions {
   readonly signal: AbortSignal
 }
 
+const MAX_USER_AGENT = 256
 /** Longest path and query taken. */
 const MAX_URL = 48 * 1024
 /** Largest body taken, as in a kube-apiserver. */
@@ -71,7 +73,11 @@ export function createListener(options: ListenerOptions): RequestListener {
   const routeOf = (path: string): Route =>
     routes.find(({ prefix }) => path === prefix || path.startsWith(`${prefix}/`)) ?? fallback
   return (request, response) => {
-    void new Exchange(options, routeOf, inFlight, request, response).run()
+    const exchange = new Exchange(options, routeOf, inFlight, request, response)
+    void traceServer(
+      () => exchange.traced(),
+      (span) => exchange.run(span),
+    )
   }
 }
 
@@ -113,8 +119,37 @@ class Exchange {
     this.#kind = isRead(this.#method) ? 'readOnly' : 'mutating'
   }
 
+  traced(): SpanStart {
+    const { prefix } = this.#routeOf(this.#path)
+    const { headers, httpVersion } = this.#request
+    const { traceparent, tracestate, 'user-agent': userAgent } = headers
+    return {
+      name: prefix === '' ? this.#method : `${this.#method} ${prefix}`,
+      kind: 'server',
+      attributes: {
+        'http.request.method': this.#method,
+        'url.path': tracedPath(this.#path),
+        'url.scheme': 'encrypted' in this.#request.socket ? 'https' : 'http',
+        'network.protocol.version': httpVersion,
+        ...(prefix === '' ? {} : { 'http.route': prefix }),
+        ...(userAgent === undefined ? {} : { 'user_agent.original': userAgent.slice(0, MAX_USER_AGENT) }),
+      },
+      caller: {
+        ...(typeof traceparent === 'string' ? { traceparent } : {}),
+        ...(typeof tracestate === 'string' ? { tracestate } : {}),
+      },
+    }
+  }
+
   /** Never rejects. */
-  async run(): Promise<void> {
+  async run(span: Span): Promise<void> {
+    await this.#run()
+    const { statusCode } = this.#response
+    span.set({ 'http.response.status_code': statusCode })
+    if (statusCode >= 500) span.fail(String(statusCode))
+  }
+
+  async #run(): Promise<void> {
     try {
       for (const [name, value] of Object.entries(this.#options.headers ?? {})) this.#response.setHeader(name, value)
       this.#look()

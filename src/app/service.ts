@@ -36,6 +36,7 @@ import { registryStats } from './registry-stats.ts'
 import { openRegistryStore, type RegistryStoreOptions } from './registry-store.ts'
 import { memberDiscovery, routesOf, type PluginParts } from './routes.ts'
 import { SyncCheck } from './sync-check.ts'
+import { openTracing } from './tracing.ts'
 
 export interface Runtime {
   readonly log: Logger
@@ -89,6 +90,7 @@ export async function createService(options: ServiceOptions): Promise<Service> {
   const { log, clock, random } = runtime
   const metrics = createMetricsRegistry()
   addProcessMetrics(metrics)
+  await openTracing(config.tracing, metrics, runtime, lifecycle)
   const fleet = new Fleet((err) => {
     log.warn({ err }, 'a member’s connections did not close')
   })

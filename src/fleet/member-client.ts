@@ -3,6 +3,7 @@
  * under way, and with one kind of error.
  */
 import { Readable } from 'node:stream'
+import { traceClient, tracedPath, traceHeaders } from '../telemetry/tracing.ts'
 import type { Clock } from '../util/clock.ts'
 import { Call, type CallOptions } from './call.ts'
 import { Connections, type ProxySettings } from './connections.ts'
@@ -49,7 +50,7 @@ export function unreachableClient(reason: string): MemberClient {
 
 /** What decides on the next step, of either kind of answer. */
 type Answer = Pick<MemberResponse, 'status'> & Partial<Pick<MemberResponse, 'bytes'>>
-type Sent = Pick<MemberRequest, 'signal' | 'body'>
+type Sent = Pick<MemberRequest, 'method' | 'path' | 'signal' | 'body'>
 type Send<A> = (credentials: Credentials) => Promise<A>
 
 class HttpMemberClient implements MemberClient {
@@ -94,12 +95,27 @@ class HttpMemberClient implements MemberClient {
   }
 
   request(request: MemberRequest): Promise<MemberResponse> {
-    return this.#limited(request, (credentials) => this.#sendTwice(request, credentials))
+    return this.#traced(request, (credentials) => this.#sendTwice(request, credentials))
   }
 
   /** Never sent twice: a member that broke off may have begun what was asked for. */
   upgrade(request: MemberUpgrade): Promise<SwitchedProtocols | MemberResponse> {
-    return this.#limited(request, (credentials) => this.#sendUpgrade(request, credentials))
+    return this.#traced(request, (credentials) => this.#sendUpgrade(request, credentials))
+  }
+
+  /** A trace shows it until the head of the answer is there, the wait for a turn included. */
+  #traced<A extends Answer>(request: Sent, send: Send<A>): Promise<A> {
+    const { method, path } = request
+    const start = () => ({
+      name: method,
+      attributes: { 'http.request.method': method, 'url.full': this.#target.server + tracedPath(path) },
+    })
+    return traceClient(start, async (span) => {
+      const answer = await this.#limited(request, send)
+      span.set({ 'http.response.status_code': answer.status })
+      if (answer.status >= 400) span.fail(String(answer.status))
+      return answer
+    })
   }
 
   async #limited<A extends Answer>(request: Sent, send: Send<A>): Promise<A> {
@@ -188,6 +204,7 @@ class HttpMemberClient implements MemberClient {
       ...(this.#options.compress === false || request.raw === true ? {} : { 'accept-encoding': 'gzip' }),
       'user-agent': this.#options.userAgent ?? 'fleetsearch',
       ...request.headers,
+      ...traceHeaders(),
       ...credentials.headers,
     }
   }

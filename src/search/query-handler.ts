@@ -20,6 +20,7 @@ import { isStatusError, StatusError } from '../kube/status-error.ts'
 import { fieldValues } from '../query/field-values.ts'
 import { FieldCatalog } from '../query/fields.ts'
 import type { FacetResult, SearchHit, SearchResult, SearchStore } from '../query/search-request.ts'
+import { traceClient } from '../telemetry/tracing.ts'
 import type { Clock } from '../util/clock.ts'
 import type { ClusterNames } from './known-resources.ts'
 import { readQueryOptions, type NamedField, type QueryOptions } from './query-options.ts'
@@ -81,7 +82,11 @@ async function search(
   { documents }: VisibleToCaller,
 ): Promise<SearchResult> {
   try {
-    return await store.search(documents === undefined ? request : { ...request, visible: documents })
+    const start = { name: 'search store', attributes: { 'db.operation.name': 'search' } }
+    return await traceClient(
+      () => start,
+      () => store.search(documents === undefined ? request : { ...request, visible: documents }),
+    )
   } catch (error) {
     if (isStatusError(error)) throw error
     throw new StatusError('serviceUnavailable', 'the search store cannot answer at the moment', { cause: error })

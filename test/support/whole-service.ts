@@ -12,6 +12,7 @@ import type { Patience, TlsOptions } from '../../src/apiserver/server.ts'
 import { serveHttp } from '../../src/app/http-server.ts'
 import { Lifecycle } from '../../src/app/lifecycle.ts'
 import { createService, type Runtime, type Service, type ServiceOptions } from '../../src/app/service.ts'
+import type { TracingConfig } from '../../src/app/options/tracing-config.ts'
 import { createMemberClient } from '../../src/fleet/member-client.ts'
 import type { ClusterName } from '../../src/kube/names.ts'
 import { createMembersPlugin } from '../../src/proxy/plugins/members.ts'
@@ -44,6 +45,8 @@ export interface WholeServiceOptions extends Pick<ServiceOptions, 'maxRegistryBy
   /** CA of `tls`, for the client. */
   readonly caPem?: string
   readonly patience?: Patience
+  /** Default: no traces. */
+  readonly tracing?: TracingConfig
 }
 
 const SEARCH = '/apis/search.karmada.io/v1alpha1'
@@ -54,6 +57,7 @@ export async function startWholeService({
   tls,
   caPem,
   patience,
+  tracing,
   authenticate = () => TESTER,
   authorize = allowAll,
   ...options
@@ -74,6 +78,7 @@ export async function startWholeService({
       rights: 'off',
       dataDir: folder,
       warnings: [],
+      tracing,
     },
     runtime,
     lifecycle,

@@ -14,6 +14,7 @@ import { KARMADA_SEARCH_FLAGS } from './karmada-search-flags.ts'
 import { leaderElectionConfig, type LeaderElectionConfig } from './leader-election-config.ts'
 import { DEMO_FLAGS, SERVE_FLAGS, UP_FLAGS } from './local-flags.ts'
 import { helpOf, parseFlags } from './parse-flags.ts'
+import { tracingConfig, type TracingConfig } from './tracing-config.ts'
 import { authenticationConfig, servingConfig, type AuthenticationConfig, type ServingConfig } from './serving-config.ts'
 
 /** What decides on what callers see of the members. */
@@ -25,6 +26,8 @@ export interface CommonConfig {
   readonly syncTimeoutMs: number
   readonly watchWindowBytes: number
   readonly rights: RightsMode
+  /** Undefined: no traces. */
+  readonly tracing?: TracingConfig | undefined
   /** Undefined: a temporary folder, removed at the end. */
   readonly dataDir: string | undefined
   /** What the user should know, said once at start. */
@@ -121,7 +124,7 @@ export function readCommandLine(argv: readonly string[], env: Environment, versi
   const warnings = command.flags
     .filter((flag) => flag.honoured === undefined && parsed.given.has(flag.name))
     .map((flag) => `--${flag.name} is accepted and has no effect`)
-  const config = complete(name as Config['command'], reader, env, warnings)
+  const config = complete(name as Config['command'], reader, env, version, warnings)
   if (reader.faults.length > 0) throw new UsageError(reader.faults)
   return { run: Object.freeze(config) }
 }
@@ -131,13 +134,20 @@ function usage(): string {
   return `Usage: fleetsearch COMMAND [flags]; fleetsearch COMMAND --help shows the flags.\n\n${lines.join('\n')}\n`
 }
 
-function complete(command: Config['command'], flags: FlagReader, env: Environment, warnings: string[]): Config {
+function complete(
+  command: Config['command'],
+  flags: FlagReader,
+  env: Environment,
+  version: string,
+  warnings: string[],
+): Config {
   const common = {
     logLevel: flags.choice('log-level', ['silent', 'error', 'warn', 'info', 'debug']),
     staleClusters: flags.choice('stale-clusters', ['keep', 'drop']),
     syncTimeoutMs: flags.durationMs('sync-timeout'),
     watchWindowBytes: flags.number('watch-window-bytes', 2 ** 20, 2 ** 40),
     rights: rightsMode(command, flags),
+    tracing: tracingConfig(flags, env, version),
     dataDir: flags.text('data-dir'),
     warnings,
   } as const

@@ -129,5 +129,13 @@ export const UP_FLAGS: readonly FlagSpec[] = [
   ...COMMON,
 ]
 
+const TRACING: FlagSpec = {
+  name: 'tracing-config-file',
+  group: 'server',
+  type: 'string',
+  honoured:
+    'TracingConfiguration, as a kube-apiserver’s: the endpoint of a collector (OTLP over gRPC) and how many of a million traces are recorded. Without it: $OTEL_EXPORTER_OTLP_ENDPOINT, else no traces.',
+}
+
 /** What `fleetsearch serve` takes beyond karmada-search's own flags. */
-export const SERVE_FLAGS: readonly FlagSpec[] = [DATA_DIR, SERVE_RIGHTS, ...LEADER_ELECTION_FLAGS, ...COMMON]
+export const SERVE_FLAGS: readonly FlagSpec[] = [DATA_DIR, SERVE_RIGHTS, TRACING, ...LEADER_ELECTION_FLAGS, ...COMMON]

@@ -2,6 +2,7 @@
 import { readFile } from 'node:fs/promises'
 import { StatusError } from '../../kube/status-error.ts'
 import type { Logger } from '../../telemetry/logger.ts'
+import { traceClient } from '../../telemetry/tracing.ts'
 import type { Clock } from '../../util/clock.ts'
 import type { GrpcCall } from './grpc-call.ts'
 import { GrpcConnection, type TlsMaterial } from './grpc-connection.ts'
@@ -62,7 +63,16 @@ export class EtcdDatabase {
    * Asks the members one after another, beginning with the one that answered last. Throws the `GrpcError` that a member
    * answered, or `StatusError` serviceUnavailable where none answered.
    */
-  async call<Answer>(rpc: Rpc<Answer>): Promise<Answered<Answer>> {
+  call<Answer>(rpc: Rpc<Answer>): Promise<Answered<Answer>> {
+    const [, service = '', method = ''] = rpc.path.split('/')
+    const attributes = { 'rpc.system': 'grpc', 'rpc.service': service, 'rpc.method': method }
+    return traceClient(
+      () => ({ name: `${service}/${method}`, attributes }),
+      () => this.#call(rpc),
+    )
+  }
+
+  async #call<Answer>(rpc: Rpc<Answer>): Promise<Answered<Answer>> {
     const { clock } = this.#options
     const deadline = clock.monotonicMs() + TOTAL_MS
     let repeated = false
