@@ -11,12 +11,14 @@ import type { Cache } from '../cache/cache.ts'
 import type { DiscoveryTracker } from '../controller/discovery-tracker.ts'
 import type { Fleet } from '../fleet/fleet.ts'
 import type { ColumnSource } from '../http/column-source.ts'
+import type { FieldSource } from '../http/field-source.ts'
 import type { Rights } from '../http/rights.ts'
 import { createForwarder } from '../proxy/forward/forward.ts'
 import { createProxyHandler } from '../proxy/framework.ts'
 import { createCachePlugin } from '../proxy/plugins/cache.ts'
 import { createClusterPlugin } from '../proxy/plugins/cluster.ts'
 import { createLivePlugin } from '../proxy/plugins/live.ts'
+import { createSchemaFields } from '../proxy/openapi/schema-fields.ts'
 import type { WatchGuards } from '../proxy/watch/watch-guards.ts'
 import type { MemberDiscovery } from '../proxy/ports.ts'
 import { createSearchCacheHandler } from '../search/cache-handler.ts'
@@ -39,10 +41,11 @@ export interface RouteParts extends SearchParts {
 
 export function routesOf(options: ServiceOptions, parts: PluginParts, more: RouteParts): Route[] {
   const prefix = `/apis/${SEARCH_GROUP_VERSION}/resourceregistries`
+  const fields = createSchemaFields({ ...parts, clock: options.runtime.clock })
   return [
     { prefix, handler: createResourceRegistriesHandler(more.registries) },
-    ...searchRoutes(options, parts, more.discovery, more),
-    ...proxyRoutes(options, parts),
+    ...searchRoutes(options, { ...parts, fields }, more.discovery, more),
+    ...proxyRoutes(options, { ...parts, fields }),
   ]
 }
 
@@ -55,6 +58,10 @@ export function memberDiscovery(fleet: Fleet, discovery: DiscoveryTracker): Memb
   }
 }
 
+interface Fields {
+  readonly fields: FieldSource
+}
+
 interface SearchParts {
   readonly store: SqliteStore
   readonly writer: BulkWriter
@@ -62,7 +69,7 @@ interface SearchParts {
 
 function searchRoutes(
   { search, runtime: { clock } }: ServiceOptions,
-  { fleet, cache, columns, ...parts }: PluginParts,
+  { fleet, cache, columns, fields, ...parts }: PluginParts & Fields,
   { known }: DiscoveryTracker,
   { store, writer }: SearchParts,
 ): Route[] {
@@ -70,7 +77,7 @@ function searchRoutes(
   const prefix = `/apis/${SEARCH_GROUP_VERSION}/search`
   const clusters = { names: () => fleet.members().map(({ facts }) => facts.name) }
   const rights = parts.rights?.rights
-  const cacheHandler = createSearchCacheHandler({ cache, known, clusters, columns, clock, rights })
+  const cacheHandler = createSearchCacheHandler({ cache, known, clusters, columns, fields, clock, rights })
   const queryHandler = createQueryHandler({ store, cache, clock, clusters, index: writer, rights })
   return [
     { prefix: `${prefix}/cache`, handler: cacheHandler, errorField: true },
@@ -78,11 +85,14 @@ function searchRoutes(
   ]
 }
 
-function proxyRoutes({ proxy, lastPlugin, runtime: { clock, random } }: ServiceOptions, parts: PluginParts): Route[] {
+function proxyRoutes(
+  { proxy, lastPlugin, runtime: { clock, random } }: ServiceOptions,
+  parts: PluginParts & Fields,
+): Route[] {
   if (!proxy) return []
-  const { fleet, cache, columns, rights } = parts
+  const { fleet, cache, columns, fields, rights } = parts
   const plugins = [
-    createCachePlugin({ cache, columns, clock, random, rights }),
+    createCachePlugin({ cache, columns, fields, clock, random, rights }),
     createLivePlugin({ ...parts, clock, random }),
     createClusterPlugin({ cache, rights, fleet, clock, forwarder: createForwarder({ clock }) }),
     lastPlugin(parts),

@@ -2,7 +2,8 @@
  * `proxying/<any name>/<any word>/<native path>`: many clusters as if they were one.
  *
  * One cluster out of many is chosen by the path `proxying/cluster.<NAME>/…` (so that it can be a kubectl's server) or by
- * the header `Fleetsearch-Cluster`; both are stripped before anything is forwarded.
+ * the header `Fleetsearch-Cluster`; both are stripped before anything is forwarded. How lists are shown can be said in the
+ * path too, behind the name: `proxying/karmada;sortBy=-restarts/proxy` (view-parameters.ts).
  */
 import { SEARCH_GROUP_VERSION } from '../api/resource-registry.ts'
 import type { FleetReader } from '../fleet/fleet.ts'
@@ -15,6 +16,7 @@ import type { ResourcePath } from '../kube/resource-path.ts'
 import { parseResourcePath } from '../kube/resource-path.ts'
 import { badRequest, StatusError } from '../kube/status-error.ts'
 import type { Plugin, ProxyRequest, Verb } from './plugin.ts'
+import { withViewParameters } from './view-parameters.ts'
 
 export interface ProxyOptions {
   readonly plugins: readonly Plugin[]
@@ -42,12 +44,16 @@ function parseProxyRequest(exchange: Exchange, fleet: ProxyOptions['fleet']): Pr
   const [, name = '', word = '', path = '/'] = match
   if (hasDotSegment(path)) throw badRequest('the path has segments that name no resource: ., .. or their escapes')
   const resource = parseResourcePath(path)
+  const verb = verbOf(request, resource)
+  const [endpoint = '', ...parameters] = name.split(';')
+  const isRead = resource?.subresource === undefined && (verb === 'get' || verb === 'list' || verb === 'watch')
   return {
     ...exchange,
+    request: isRead ? { ...request, query: withViewParameters(request.query, parameters.map(decode)) } : request,
     path,
     resource,
-    verb: verbOf(request, resource),
-    cluster: chosenCluster(request, decode(name), fleet),
+    verb,
+    cluster: chosenCluster(request, decode(endpoint), fleet),
     prefix: `/apis/${SEARCH_GROUP_VERSION}/proxying/${name}/${word}`,
   }
 }

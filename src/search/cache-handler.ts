@@ -14,7 +14,12 @@ import { parseBool, parseListOptions } from '../http/list-options.ts'
 import type { ListAnswer, ObjectSequence } from '../http/object-list.ts'
 import { parseIncludeObject, sendList } from '../http/object-list.ts'
 import { readPage } from '../http/object-page.ts'
+import { requestedColumns } from '../http/cluster-column.ts'
+import type { FieldSource } from '../http/field-source.ts'
+import { selectedClusters } from '../http/field-source.ts'
 import { compileSelection } from '../http/selection.ts'
+import { parseSortBy } from '../http/sort-by.ts'
+import { readSortedPage } from '../http/sorted-page.ts'
 import type { Rights } from '../http/rights.ts'
 import { sendStatus } from '../http/status-response.ts'
 import { apiVersionOf } from '../kube/group-version.ts'
@@ -23,10 +28,8 @@ import type { ResourcePath } from '../kube/resource-path.ts'
 import { parseResourcePath } from '../kube/resource-path.ts'
 import { badRequest, isStatusError, StatusError } from '../kube/status-error.ts'
 import type { Clock } from '../util/clock.ts'
-import { readSortedPage } from './cache-sort.ts'
 import { parseClusterFilter } from './cluster-filter.ts'
 import type { ClusterNames, KnownResource, KnownResources } from './known-resources.ts'
-import { parseSortBy } from './sort-by.ts'
 import { visibleTo } from './visible-resource.ts'
 
 export interface SearchCacheOptions {
@@ -34,6 +37,8 @@ export interface SearchCacheOptions {
   readonly known: KnownResources
   readonly clusters: ClusterNames
   readonly columns: ColumnSource
+  /** Undefined: only the fields of a real API server. */
+  readonly fields?: FieldSource | undefined
   readonly clock: Clock
   /** Undefined: everybody sees everything. */
   readonly rights?: Rights | undefined
@@ -99,16 +104,18 @@ function resolveTarget({ cache, known }: SearchCacheOptions, path: ResourcePath)
 }
 
 async function sendCached(
-  { columns, clock, rights }: SearchCacheOptions,
+  { columns, fields, clock, rights }: SearchCacheOptions,
   exchange: Exchange,
   path: ResourcePath,
   reader: ResourceReader,
-  { list, clusters, representation }: Read,
+  { list, clusters: named, representation }: Read,
 ): Promise<void> {
   const gvk = { group: reader.gvr.group, version: reader.gvr.version, kind: reader.kind }
   // A namespaced object has no path without its namespace: as in the original, nothing is found there.
   const namespace = path.namespace ?? (path.name !== undefined && reader.namespaced ? '' : undefined)
-  const selection = compileSelection({ ...list, namespace, name: path.name }, gvk)
+  const selection = await compileSelection({ ...list, namespace, name: path.name }, gvk, fields)
+  const present = reader.shards().map(({ cluster }) => cluster)
+  const clusters = selectedClusters(present, named, selection.clusters)
   const chosen = (cluster: ClusterName): boolean => clusters === undefined || clusters.has(cluster)
   const visible = await visibleTo(rights, exchange.request, path, reader, chosen)
   const request = {
@@ -134,7 +141,7 @@ async function sendCached(
     metadata: pageMetadata(page),
     items: page,
     headers: freshnessHeaders([...visible.refused, ...freshness]),
-    columns: kindColumns,
+    columns: () => requestedColumns(exchange.request, kindColumns()),
   }
   await sendList(exchange, answer, representation, tableOptions(exchange.request, clock))
 }
@@ -147,13 +154,13 @@ const NOTHING: ObjectSequence = {
 }
 
 /** Known, not registered: an empty list, and nothing about that in its body. */
-function sendNothing(
-  { columns, clock }: SearchCacheOptions,
+async function sendNothing(
+  { columns, fields, clock }: SearchCacheOptions,
   exchange: Exchange,
   { known, otherVersion }: Target,
   { list, representation }: Read,
 ): Promise<void> {
-  compileSelection({ ...list, namespace: undefined, name: undefined }, known)
+  await compileSelection({ ...list, namespace: undefined, name: undefined }, known, fields)
   const warning =
     otherVersion === undefined
       ? {}
@@ -164,9 +171,9 @@ function sendNothing(
     metadata: {},
     items: NOTHING,
     headers: warning,
-    columns: () => columns.columnsFor(known, known.kind),
+    columns: () => requestedColumns(exchange.request, columns.columnsFor(known, known.kind)),
   }
-  return sendList(exchange, answer, representation, tableOptions(exchange.request, clock))
+  await sendList(exchange, answer, representation, tableOptions(exchange.request, clock))
 }
 
 function tableOptions(request: ApiRequest, clock: Clock): Parameters<typeof sendList>[3] {

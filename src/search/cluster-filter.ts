@@ -1,3 +1,4 @@
+import { clusterPattern } from '../http/field-source.ts'
 import type { ClusterName } from '../kube/names.ts'
 import { StatusError } from '../kube/status-error.ts'
 import type { ClusterNames } from './known-resources.ts'
@@ -20,7 +21,7 @@ export function parseClusterFilter(
   const names = clusters.names()
   const chosen = new Set<ClusterName>()
   for (const pattern of patterns) {
-    const matches = names.filter(matcher(pattern))
+    const matches = names.filter(clusterPattern(pattern))
     if (matches.length === 0) throw clusterNotFound(pattern)
     for (const name of matches) chosen.add(name)
   }
@@ -31,15 +32,4 @@ function clusterNotFound(name: string): StatusError {
   return new StatusError('notFound', `clusters.cluster.karmada.io ${JSON.stringify(name)} not found`, {
     details: { name, group: 'cluster.karmada.io', kind: 'clusters' },
   })
-}
-
-/** A cluster's exact name counts before any wildcard in it. */
-function matcher(pattern: string): (name: string) => boolean {
-  if (!/[*?]/.test(pattern)) return (name) => name === pattern
-  const source = pattern
-    .replace(/[.+^${}()|[\]\\]/g, '\\$&')
-    .replace(/\*+/g, '.*')
-    .replace(/\?/g, '.')
-  const expression = new RegExp(`^${source}$`, 'u')
-  return (name) => name === pattern || expression.test(name)
 }

@@ -2,10 +2,12 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { compileFieldSelector, parseFieldSelector } from '../../src/kube/field-selector.ts'
+import { parseApiVersion, resourcePath } from '../../src/kube/group-version.ts'
 import { parseLabelSelector } from '../../src/kube/label-selector.ts'
 import { isStatusError } from '../../src/kube/status-error.ts'
 import { vectorsOf } from '../kube/apimachinery.ts'
 import type { RealCluster } from '../support/real-parts/index.ts'
+import { listableResources } from '../support/real-parts/discover.ts'
 import { startControlPlane } from '../support/real-parts/index.ts'
 
 /** Group, kind and the path of its list. */
@@ -68,6 +70,20 @@ describe('selectors beside a real API server', () => {
       }
     })
   }
+
+  test('E6: knows the fields of every built-in kind', async () => {
+    const resources = (await listableResources(cluster)).filter(({ name }) => !name.includes('/'))
+    assert.ok(resources.length > 60, String(resources.length))
+    for (const { apiVersion, kind, name } of resources) {
+      const gv = parseApiVersion(apiVersion)!
+      for (const field of FIELDS) {
+        const path = `${resourcePath({ ...gv, resource: name })}?limit=1&fieldSelector=${encodeURIComponent(`${field}=x`)}`
+        const theirs = await cluster.request(path)
+        const ours = messageOf(() => compileFieldSelector(parseFieldSelector(`${field}=x`), { ...gv, kind }))
+        assert.equal(ours === undefined ? 200 : 400, theirs.status, `${apiVersion} ${kind} ${field}`)
+      }
+    }
+  })
 
   test('E6: says about malformed selectors what it says', async () => {
     for (const [kind, parameter, parse] of [

@@ -1,5 +1,6 @@
 /** search/cache and the proxy over one fleet, under the paths that clients use. */
 import type { ApiHandler } from '../../src/http/api-request.ts'
+import type { FieldSource } from '../../src/http/field-source.ts'
 import type { Rights } from '../../src/http/rights.ts'
 import { createForwarder } from '../../src/proxy/forward/forward.ts'
 import { createProxyHandler } from '../../src/proxy/framework.ts'
@@ -23,15 +24,21 @@ export interface ApiOptions {
   readonly behind?: readonly Plugin[]
   /** Default: everybody sees everything. */
   readonly rights?: Rights
+  /** Default: only the fields of a real API server. */
+  readonly fields?: FieldSource
 }
 
-export function fleetApi(fleet: TestFleet, members: MemberWorld, { behind = [], rights }: ApiOptions = {}): ApiHandler {
+export function fleetApi(
+  fleet: TestFleet,
+  members: MemberWorld,
+  { behind = [], rights, fields }: ApiOptions = {},
+): ApiHandler {
   const { cache, columns, clock, known } = fleet
   const clusters = { names: () => fleet.clusters }
-  const search = createSearchCacheHandler({ cache, columns, clock, known, clusters, rights })
+  const search = createSearchCacheHandler({ cache, columns, fields, clock, known, clusters, rights })
   const guarded = rights === undefined ? undefined : { rights, guards: guardsOf(rights, fleet) }
   const sources = { fleet: members.fleet, discovery: members.discovery }
-  const live = { cache, columns, clock, random: () => 0, rights: guarded, ...sources }
+  const live = { cache, columns, fields, clock, random: () => 0, rights: guarded, ...sources }
   const forwarder = createForwarder({ clock: members.clock })
   const plugins = [
     createCachePlugin(live),

@@ -76,33 +76,49 @@ export interface JoinOptions {
   readonly objectVersion?: string
   /** Default true; of a watch only the first Table has them. */
   readonly headers?: boolean
+  /** With CLUSTER behind the first column. Default false. */
+  readonly clusterColumn?: boolean
+}
+
+const CLUSTER_DEFINITION = {
+  name: 'Cluster',
+  type: 'string',
+  format: '',
+  description: 'Cluster is the member cluster that holds the object.',
+  priority: 0,
 }
 
 /** The columns are those of the first Table; cells of others are put under the same names. */
 export function joinTables(
   tables: readonly MemberTable[],
-  { apiVersion, listMeta, objectVersion, headers = true }: JoinOptions,
+  { apiVersion, listMeta, objectVersion, headers = true, clusterColumn = false }: JoinOptions,
 ): Buffer {
   const definitions = tables[0]?.definitions ?? []
   const head = JSON.stringify({
     kind: 'Table',
     apiVersion: `meta.k8s.io/${apiVersion}`,
     metadata: listMeta,
-    columnDefinitions: headers ? definitions : null,
+    columnDefinitions: headers ? (clusterColumn ? definitions.toSpliced(1, 0, CLUSTER_DEFINITION) : definitions) : null,
   })
-  const rows = tables.flatMap((table) => table.rows.map((row) => rowJson(row, table, definitions, objectVersion)))
+  const shown = { definitions, objectVersion, clusterColumn }
+  const rows = tables.flatMap((table) => table.rows.map((row) => rowJson(row, table, shown)))
   return Buffer.from(`${head.slice(0, -1)},"rows":[${rows.join(',')}]}`)
 }
 
 function rowJson(
   { cells = [], object, ...rest }: TableRow,
   { definitions, cluster }: MemberTable,
-  wanted: readonly ColumnDefinition[],
-  objectVersion: string | undefined,
+  shown: {
+    readonly definitions: readonly ColumnDefinition[]
+    readonly objectVersion: string | undefined
+    readonly clusterColumn: boolean
+  },
 ): string {
+  const { definitions: wanted, objectVersion, clusterColumn } = shown
   const aligned = definitions === wanted ? cells : wanted.map(({ name }) => cells[indexOf(definitions, name)] ?? null)
   const others = Object.entries(rest).map(([key, value]) => `${JSON.stringify(key)}:${goJson(value)},`)
-  return `{"cells":${goJson(aligned)},${others.join('')}"object":${objectJson(object, cluster, objectVersion)}}`
+  const printed = clusterColumn ? aligned.toSpliced(1, 0, cluster) : aligned
+  return `{"cells":${goJson(printed)},${others.join('')}"object":${objectJson(object, cluster, objectVersion)}}`
 }
 
 function indexOf(definitions: readonly ColumnDefinition[], name: unknown): number {

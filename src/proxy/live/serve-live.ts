@@ -3,7 +3,9 @@ import type { FleetReader } from '../../fleet/fleet.ts'
 import type { Representation } from '../../http/accept.ts'
 import { negotiate } from '../../http/accept.ts'
 import { sendBytes } from '../../http/answer.ts'
+import { requestedColumns, wantsClusterColumn } from '../../http/cluster-column.ts'
 import type { ColumnSource } from '../../http/column-source.ts'
+import { CLUSTER_FIELD, clusterPattern } from '../../http/field-source.ts'
 import { freshnessHeaders } from '../../http/freshness.ts'
 import type { ListOptions } from '../../http/list-options.ts'
 import { parseListOptions } from '../../http/list-options.ts'
@@ -14,7 +16,7 @@ import { pathNotFound } from '../../http/status-response.ts'
 import { jsonToYaml } from '../../http/yaml.ts'
 import { withResourceVersion } from '../../kube/canonical-object.ts'
 import { columnsOf, defaultColumns } from '../../kube/columns/index.ts'
-import { parseFieldSelector } from '../../kube/field-selector.ts'
+import { FieldSelector, parseFieldSelector } from '../../kube/field-selector.ts'
 import { apiVersionOf } from '../../kube/group-version.ts'
 import { encodeVersionMap } from '../../kube/multi-cluster-version.ts'
 import type { ClusterName, ResourceVersion } from '../../kube/names.ts'
@@ -52,12 +54,39 @@ export async function serveLive(
   served: LiveTarget,
 ): Promise<void> {
   if (path.namespace !== undefined && !served.namespaced) throw pathNotFound()
-  const { target, admission } = await admitTarget(services.rights?.rights, request, path, served)
-  if (request.verb === 'get') return get(services, request, path, target)
-  const list = withName(parseListOptions(request.request.query, request.verb === 'watch' ? 'watch' : 'list'), path)
+  if (request.verb === 'get') {
+    const { target } = await admitTarget(services.rights?.rights, request, path, served)
+    return get(services, request, path, target)
+  }
+  const parsed = parseListOptions(request.request.query, request.verb === 'watch' ? 'watch' : 'list')
+  if (request.verb === 'list') refuseSorting(request, path)
+  const { list, narrowed } = withoutClusterField(withName(parsed, path), served)
+  const { target, admission } = await admitTarget(services.rights?.rights, request, path, narrowed)
   return request.verb === 'watch'
     ? watch(services, request, path, { target, admission }, list)
     : listAll(services, request, path, target, list)
+}
+
+/** Sorting takes the whole list, which the cache has and the members give only piece by piece. */
+function refuseSorting({ request: { query } }: ProxyRequest, { resource }: ResourcePath): void {
+  if ((query.get('sortBy') ?? '') === '') return
+  throw badRequest(`sortBy: ${resource} are read live from the member clusters, which do not sort; register the kind`)
+}
+
+/** The members know nothing of `cluster`: only those that it names are asked, about the rest. */
+function withoutClusterField(list: ListOptions, target: LiveTarget): { list: ListOptions; narrowed: LiveTarget } {
+  const { requirements } = list.fieldSelector
+  const tests = requirements.filter(({ field }) => field === CLUSTER_FIELD)
+  if (tests.length === 0) return { list, narrowed: target }
+  const wanted = (cluster: string): boolean =>
+    tests.every(({ operator, value }) => clusterPattern(value)(cluster) === (operator === '='))
+  const rest = new FieldSelector(requirements.filter(({ field }) => field !== CLUSTER_FIELD))
+  const narrowed = {
+    ...target,
+    members: target.members.filter(({ facts }) => wanted(facts.name)),
+    absent: target.absent.filter(({ cluster }) => wanted(cluster)),
+  }
+  return { list: { ...list, fieldSelector: rest }, narrowed }
 }
 
 /** The legacy watch of one object names it in its path. */
@@ -89,7 +118,7 @@ async function get(
     bytes: withResourceVersion({ bytes, versionStart, versionEnd }, version),
     resourceVersion: version,
     headers,
-    columns: () => services.columns.columnsFor(target.gvr, target.kind),
+    columns: () => requestedColumns(request.request, services.columns.columnsFor(target.gvr, target.kind)),
   }
   await sendObject(request, answer, representation, tableOptions(services, request))
 }
@@ -119,7 +148,7 @@ async function listAll(
     metadata,
     items: sequence(result.pages),
     headers,
-    columns: () => services.columns.columnsFor(target.gvr, target.kind),
+    columns: () => requestedColumns(request.request, services.columns.columnsFor(target.gvr, target.kind)),
   }
   await sendList(request, answer, representation, tableOptions(services, request))
 }
@@ -141,7 +170,7 @@ async function watch(
     list,
     selection: { nothing: false }, // the members have applied the selectors
     clusters: request.cluster === undefined ? undefined : names,
-    columns: () => services.columns.columnsFor(target.gvr, target.kind),
+    columns: () => requestedColumns(request.request, services.columns.columnsFor(target.gvr, target.kind)),
     headers: freshnessHeaders([
       ...[...names].map((cluster) => ({ cluster, state: 'live' as const, ageMs: 0 })),
       ...target.absent,
@@ -182,7 +211,12 @@ async function sendTables(
 ): Promise<void> {
   const representation = negotiate(request.request.incoming.headers.accept, 'list')
   const apiVersion = representation.as === 'table' ? representation.version : 'v1'
-  const json = joinTables(tables, { apiVersion, listMeta, ...(objectVersion === undefined ? {} : { objectVersion }) })
+  const json = joinTables(tables, {
+    apiVersion,
+    listMeta,
+    ...(objectVersion === undefined ? {} : { objectVersion }),
+    clusterColumn: wantsClusterColumn(request.request),
+  })
   const bytes = representation.format === 'json' ? json : Buffer.from(jsonToYaml(json))
   await sendBytes(request, { headers: { 'content-type': `application/${representation.format}`, ...headers } }, bytes)
 }

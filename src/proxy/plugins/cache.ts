@@ -3,7 +3,10 @@ import type { CacheReader, CachedObject, ResourceReader } from '../../cache/read
 import { negotiate } from '../../http/accept.ts'
 import type { Admission } from '../../http/admission.ts'
 import { refusalOf, refusedClusters } from '../../http/admission.ts'
+import { requestedColumns } from '../../http/cluster-column.ts'
 import type { ColumnSource } from '../../http/column-source.ts'
+import type { FieldSource } from '../../http/field-source.ts'
+import { selectedClusters } from '../../http/field-source.ts'
 import { freshnessHeaders, freshnessOf } from '../../http/freshness.ts'
 import type { ListOptions } from '../../http/list-options.ts'
 import { parseListOptions } from '../../http/list-options.ts'
@@ -12,9 +15,12 @@ import { parseIncludeObject, sendList, sendObject } from '../../http/object-list
 import { readPage } from '../../http/object-page.ts'
 import type { Selection } from '../../http/selection.ts'
 import { compileSelection } from '../../http/selection.ts'
+import { parseSortBy } from '../../http/sort-by.ts'
+import { readSortedPage } from '../../http/sorted-page.ts'
 import { pathNotFound } from '../../http/status-response.ts'
 import type { Rights } from '../../http/rights.ts'
 import { requestedVersions, waitForVersions } from '../../http/version-wait.ts'
+import type { KindColumns } from '../../kube/columns/column.ts'
 import { withResourceVersion } from '../../kube/canonical-object.ts'
 import { apiVersionOf } from '../../kube/group-version.ts'
 import { encodeVersionMap } from '../../kube/multi-cluster-version.ts'
@@ -33,6 +39,8 @@ import type { WatchGuards } from '../watch/watch-guards.ts'
 export interface CachePluginOptions {
   readonly cache: Pick<CacheReader, 'resource'>
   readonly columns: ColumnSource
+  /** Undefined: only the fields of a real API server. */
+  readonly fields?: FieldSource | undefined
   readonly clock: Clock
   readonly random: Random
   /** Undefined: everybody sees everything. */
@@ -52,7 +60,7 @@ export function createCachePlugin(options: CachePluginOptions): Plugin {
       const access = await accessTo(options.rights?.rights, request, resource, reader)
       if (verb === 'get') return get(options, request, resource, access)
       const list = parseListOptions(request.request.query, verb === 'watch' ? 'watch' : 'list')
-      const selection = selectionOf(list, resource, reader)
+      const selection = await selectionOf(options, list, resource, reader)
       if (verb === 'watch') return watch(options, request, reader, access, list, selection)
       return sendCachedList(options, request, access, list, selection)
     },
@@ -77,9 +85,14 @@ export function asksMembers({ request: { query }, verb }: ProxyRequest): boolean
   return verb !== 'watch' && (strong || (verb === 'list' && query.get('resourceVersionMatch') === 'Exact'))
 }
 
-function selectionOf(list: ListOptions, resource: ResourcePath, reader: ResourceReader): Selection {
+async function selectionOf(
+  { fields }: CachePluginOptions,
+  list: ListOptions,
+  resource: ResourcePath,
+  reader: ResourceReader,
+): Promise<Selection> {
   const gvk = { ...reader.gvr, kind: reader.kind }
-  const selection = compileSelection({ ...list, namespace: resource.namespace, name: undefined }, gvk)
+  const selection = await compileSelection({ ...list, namespace: resource.namespace, name: undefined }, gvk, fields)
   if (resource.name === undefined) return selection
   if (selection.name !== undefined && selection.name !== resource.name) {
     throw badRequest("fieldSelector metadata.name doesn't match requested name")
@@ -102,7 +115,7 @@ async function get(
     bytes: withResourceVersion(object, version),
     resourceVersion: version,
     headers: freshness(reader, clock, undefined, (cluster) => cluster === object.cluster),
-    columns: () => columns.columnsFor(reader.gvr, reader.kind),
+    columns: () => requestedColumns(request.request, columns.columnsFor(reader.gvr, reader.kind)),
   }
   await sendObject(request, answer, representation, { includeObject: parseIncludeObject(query), nowMs: clock.nowMs() })
 }
@@ -131,9 +144,16 @@ async function sendCachedList(
 ): Promise<void> {
   const { query, incoming, signal } = request.request
   const representation = negotiate(incoming.headers.accept, 'list')
-  const clusters = chosenClusters(request)
   await waitForVersions(reader, requestedVersions(list.resourceVersion), clock, signal)
-  const page = await readPage(reader, { selection, clusters, limit: list.limit, continue: list.continue })
+  const present = reader.shards().map(({ cluster }) => cluster)
+  const clusters = selectedClusters(present, chosenClusters(request), selection.clusters)
+  const wanted = { selection, clusters, limit: list.limit, continue: list.continue }
+  const sortBy = query.get('sortBy') ?? ''
+  const kindColumns = (): Promise<KindColumns> => columns.columnsFor(reader.gvr, reader.kind)
+  const page =
+    sortBy === ''
+      ? await readPage(reader, wanted)
+      : await readSortedPage(reader, wanted, parseSortBy(sortBy, await kindColumns()))
   const answer: ListAnswer = {
     apiVersion: apiVersionOf(reader.gvr),
     kind: reader.kind,
@@ -145,7 +165,7 @@ async function sendCachedList(
     },
     items: page,
     headers: freshness(reader, clock, admission, (cluster) => clusters === undefined || clusters.has(cluster)),
-    columns: () => columns.columnsFor(reader.gvr, reader.kind),
+    columns: () => requestedColumns(request.request, kindColumns()),
   }
   await sendList(request, answer, representation, { includeObject: parseIncludeObject(query), nowMs: clock.nowMs() })
 }
@@ -171,7 +191,7 @@ async function watch(
     list,
     selection,
     clusters,
-    columns: () => columns.columnsFor(reader.gvr, reader.kind),
+    columns: () => requestedColumns(request.request, columns.columnsFor(reader.gvr, reader.kind)),
     headers: freshness(reader, clock, admission, (cluster) => clusters === undefined || clusters.has(cluster)),
     clock,
     random,

@@ -11,14 +11,16 @@ export interface Transition {
   readonly object: CachedObject
 }
 
-export type Matcher = (object: Pick<CachedObject, 'bytes'>) => boolean
+export type Matcher = (object: Pick<CachedObject, 'bytes' | 'cluster'>) => boolean
 
 /** undefined: everything matches. Name and namespace are the cache's to select. */
-export function matcherOf({ labels, fields, nothing }: Selection): Matcher | undefined {
+export function matcherOf({ labels, fields, clusters, nothing }: Selection): Matcher | undefined {
   if (nothing) return () => false
-  if (labels === undefined && fields === undefined) return undefined
-  return ({ bytes }) =>
-    (labels === undefined || labelsMatch(labels, bytes)) && (fields === undefined || fields(parseObject(bytes)))
+  if (labels === undefined && fields === undefined && clusters === undefined) return undefined
+  return ({ bytes, cluster }) =>
+    (clusters === undefined || clusters(cluster)) &&
+    (labels === undefined || labelsMatch(labels, bytes)) &&
+    (fields === undefined || fields(parseObject(bytes)))
 }
 
 /** Undefined where the watcher hears nothing of it. Source: apiserver storage/cacher, convertToWatchEvent. */

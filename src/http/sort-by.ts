@@ -1,9 +1,9 @@
 /**
- * `sortBy` of search/cache: `restarts`, `-memory,name`, `.spec.replicas`. Terms are columns of the kind, `cluster`,
+ * `sortBy` of a list: `restarts`, `-memory,name`, `.spec.replicas`. Terms are columns of the kind, `cluster`,
  * `namespace`, `name`, or a JSON path that begins with a dot; `-` turns one around. Objects without a value come last in
  * both directions; ties are ordered by cluster, namespace, name.
  */
-import type { PageObject } from '../http/object-page.ts'
+import type { PageObject } from './object-page.ts'
 import type { ColumnType, ColumnValue, JsonObject, KindColumns } from '../kube/columns/column.ts'
 import { badRequest } from '../kube/status-error.ts'
 import { sortableIp, sortableNumber, sortableText, sortableTime, sortableVersion } from '../query/sortable.ts'

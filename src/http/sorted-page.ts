@@ -1,10 +1,10 @@
-/** A page of search/cache in another order than that of keys; the cursor between pages holds the last object's keys. */
-import { Breather } from '../http/breather.ts'
-import type { Page, PageObject, PageRequest, PageSource } from '../http/object-page.ts'
-import { stateOf } from '../http/object-page.ts'
-import type { PageStart } from '../http/page-token.ts'
-import { decodePageToken } from '../http/page-token.ts'
-import { parseObject } from '../http/selection.ts'
+/** A page of a cached resource in another order than that of keys; the cursor between pages holds the last object's keys. */
+import { Breather } from './breather.ts'
+import type { Page, PageObject, PageRequest, PageSource } from './object-page.ts'
+import { stateOf } from './object-page.ts'
+import type { PageStart } from './page-token.ts'
+import { decodePageToken } from './page-token.ts'
+import { parseObject } from './selection.ts'
 import type { JsonObject } from '../kube/columns/column.ts'
 import { decodeContinueToken, encodeContinueToken } from '../kube/continue-token.ts'
 import { encodeVersionMap } from '../kube/multi-cluster-version.ts'
