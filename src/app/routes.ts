@@ -22,7 +22,7 @@ import { createSchemaFields } from '../proxy/openapi/schema-fields.ts'
 import type { WatchGuards } from '../proxy/watch/watch-guards.ts'
 import type { MemberDiscovery } from '../proxy/ports.ts'
 import { createSearchCacheHandler } from '../search/cache-handler.ts'
-import { createQueryHandler } from '../search/query-handler.ts'
+import { searchEndpoints } from '../search/endpoints.ts'
 import type { ServiceOptions } from './service.ts'
 
 export interface PluginParts {
@@ -78,10 +78,10 @@ function searchRoutes(
   const clusters = { names: () => fleet.members().map(({ facts }) => facts.name) }
   const rights = parts.rights?.rights
   const cacheHandler = createSearchCacheHandler({ cache, known, clusters, columns, fields, clock, rights })
-  const queryHandler = createQueryHandler({ store, cache, clock, clusters, index: writer, rights })
+  const endpoints = searchEndpoints({ store, cache, clock, clusters, columns, index: writer, rights })
   return [
     { prefix: `${prefix}/cache`, handler: cacheHandler, errorField: true },
-    { prefix: `${prefix}/query`, handler: queryHandler, errorField: true },
+    ...Object.entries(endpoints).map(([name, handler]) => ({ prefix: `${prefix}/${name}`, handler, errorField: true })),
   ]
 }
 

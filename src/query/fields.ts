@@ -95,6 +95,11 @@ export class FieldCatalog {
     return this.#named(path.toLowerCase())
   }
 
+  /** Whether any kind may have it. */
+  isCommon(name: string): boolean {
+    return Object.hasOwn(IDENTITY_FIELDS, name) || Object.hasOwn(COMMON_FIELDS, name)
+  }
+
   /** Names of all fields but labels, annotations and paths, sorted. */
   names(): readonly string[] {
     return [...this.#columns.keys()].sort()
@@ -105,6 +110,30 @@ export class FieldCatalog {
     return types === undefined ? undefined : { path, types, nested: false, sortable: true }
   }
 }
+
+/** Other names of a field, sorted. */
+export function aliasesOf(field: string): string[] {
+  return Object.keys(ALIASES)
+    .filter((name) => ALIASES[name] === field && !name.startsWith('.'))
+    .sort()
+}
+
+/** Fields that have no fixed name. */
+export const FIELD_PATTERNS = [
+  { pattern: 'label.KEY', types: ['keyword'], operators: [':', '=', '!=', '~'], examples: ['label.app=web'] },
+  {
+    pattern: 'annotation.KEY',
+    types: ['keyword'],
+    operators: [':', '=', '!=', '~'],
+    examples: ['annotation.team:shop'],
+  },
+  {
+    pattern: 'spec.PATH, status.PATH, metadata.PATH, data.PATH, .ANY.PATH',
+    types: ['json'],
+    operators: [':', '=', '!=', '<', '<=', '>', '>=', '~'],
+    examples: ['spec.replicas>3', 'spec.template.spec.containers.image:nginx', '.rules.verbs=delete'],
+  },
+] as const
 
 export function isIdentityField(field: string): boolean {
   return Object.hasOwn(IDENTITY_FIELDS, field) || Object.hasOwn(ALIASES, field)

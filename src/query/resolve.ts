@@ -41,9 +41,18 @@ export type Predicate =
   | { readonly type: 'regex'; readonly path: string; readonly regex: Regex }
   | TextPredicate
 
-/** The words in a row in one value of the free text; `prefix`: the last may go on. `glob`: one word like the pattern. */
+/**
+ * The words in a row in one value of the free text; `prefix`: the last may go on; `quoted`: it was meant to the letter.
+ * `wordGlob`: one word like the pattern.
+ */
 export type TextPredicate =
-  | { readonly type: 'phrase'; readonly words: readonly string[]; readonly prefix: boolean; readonly whole: string }
+  | {
+      readonly type: 'phrase'
+      readonly words: readonly string[]
+      readonly prefix: boolean
+      readonly whole: string
+      readonly quoted?: boolean
+    }
   | { readonly type: 'wordGlob'; readonly pattern: string }
 
 export interface ResolvedQuery {
@@ -100,7 +109,7 @@ class Resolver {
 
   #text(value: QueryValue, positive: boolean): Predicate | undefined {
     if (!value.quoted && value.text === '*') return { type: 'all' }
-    const predicate = value.quoted ? phrase(value.text, false) : pattern(value.text)
+    const predicate = value.quoted ? phrase(value.text, false, true) : pattern(value.text)
     if (predicate === undefined) {
       if (value.text !== '') this.warnings.add(`${quote(value.text)} has no letters or digits: ignored`)
       return undefined
@@ -177,9 +186,10 @@ function or(children: Predicate[]): Predicate {
   return children.length === 1 && first !== undefined ? first : { type: 'or', children }
 }
 
-function phrase(text: string, prefix: boolean): TextPredicate | undefined {
+function phrase(text: string, prefix: boolean, quoted = false): TextPredicate | undefined {
   const found = words(text)
-  return found.length === 0 ? undefined : { type: 'phrase', words: found, prefix, whole: foldCase(exactValue(text)) }
+  if (found.length === 0) return undefined
+  return { type: 'phrase', words: found, prefix, whole: foldCase(exactValue(text)), ...(quoted ? { quoted } : {}) }
 }
 
 /** A wildcard works within a single word, or at the end of the last; elsewhere it is punctuation. */

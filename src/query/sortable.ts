@@ -159,3 +159,15 @@ export function timeOfKey(key: string): string {
     /^(.{4})(..)(..)(..)(..)(..)(\..*)?$/.exec(key) ?? []
   return `${year}-${month}-${day}T${hour}:${minute}:${second}${fraction}Z`
 }
+
+/** The version of a key, with all four of its numbers. */
+export function versionOfKey(key: string): string {
+  const numbers: string[] = []
+  let at = 0
+  for (; numbers.length < 4 && at < key.length; at += 1) {
+    const length = key.charCodeAt(at) - 0x60
+    numbers.push(key.slice(at + 1, at + 1 + length))
+    at += length
+  }
+  return numbers.join('.') + key.slice(at).replace('~', '')
+}

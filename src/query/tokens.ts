@@ -31,6 +31,22 @@ export function words(text: string): string[] {
   return foldCase(text.toWellFormed()).match(WORD) ?? []
 }
 
+export interface PlacedWord {
+  readonly word: string
+  /** Where it stands, in UTF-16 units. */
+  readonly from: number
+  readonly to: number
+}
+
+/** The words of `words`, with their places in the text. */
+export function placedWords(text: string): PlacedWord[] {
+  return Array.from(text.toWellFormed().matchAll(WORD), ({ 0: match, index }) => ({
+    word: foldCase(match),
+    from: index,
+    to: index + match.length,
+  }))
+}
+
 /** Whether a UTF-16 unit stands in no word. */
 export function isSeparator(c: string): boolean {
   return SEPARATOR.test(c)

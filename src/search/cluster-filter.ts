@@ -28,7 +28,7 @@ export function parseClusterFilter(
   return chosen
 }
 
-function clusterNotFound(name: string): StatusError {
+export function clusterNotFound(name: string): StatusError {
   return new StatusError('notFound', `clusters.cluster.karmada.io ${JSON.stringify(name)} not found`, {
     details: { name, group: 'cluster.karmada.io', kind: 'clusters' },
   })

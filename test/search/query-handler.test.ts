@@ -1,85 +1,27 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { rmSync } from 'node:fs'
 import { createQueryHandler } from '../../src/search/query-handler.ts'
-import { manifestOf, identityOf } from '../../src/backendstore/manifest.ts'
-import type { SqliteStore } from '../../src/backendstore/sqlite/store.ts'
 import type { ClusterName } from '../../src/kube/names.ts'
 import type { SearchStore } from '../../src/query/search-request.ts'
 import { Loopback } from '../http/loopback.ts'
 import { pod, podFleet, PODS, TestFleet } from '../proxy/fleet-fixture.ts'
-import { newStore } from '../backendstore/sqlite/stores.ts'
-
-type Json = any // eslint-disable-line @typescript-eslint/no-explicit-any
+import { fleetOfTwo, withSearch, type Json, type ServedSearch } from './served-search.ts'
 
 interface Served {
   readonly api: Loopback
-  readonly store: SqliteStore
   readonly query: (parameters: Record<string, string>) => Promise<Json>
 }
 
-/** The store is given what the cache has now. */
-async function withQuery(
+function withQuery(
   fleet: TestFleet,
   use: (served: Served) => Promise<void>,
   { names = [], complete = true }: { readonly names?: readonly string[]; readonly complete?: boolean } = {},
 ): Promise<void> {
-  const { store, folder } = await newStore()
-  await fill(store, fleet)
   const clusters = { names: () => names as ClusterName[] }
   const index = { status: () => ({ pending: 2, lagMs: 1_500, complete }) }
-  const api = await Loopback.start(
-    createQueryHandler({ store, cache: fleet.cache, clock: fleet.clock, clusters, index }),
-  )
-  const query = async (parameters: Record<string, string>): Promise<Json> => {
-    const { json, status } = await api.ask(`/?${new URLSearchParams(parameters).toString()}`)
-    assert.equal(status, 200, JSON.stringify(json))
-    return json
-  }
-  try {
-    await use({ api, store, query })
-    assert.deepEqual(api.faults, [])
-  } finally {
-    await api.close()
-    await store.close()
-    fleet.close()
-    rmSync(folder, { recursive: true })
-  }
-}
-
-async function fill(store: SqliteStore, fleet: TestFleet): Promise<void> {
-  for (const resource of fleet.cache.resources()) {
-    for (const { cluster } of resource.shards()) {
-      const shard = identityOf({ resource, cluster })
-      for await (const entries of manifestOf({ resource, cluster })) {
-        await store.write(
-          entries.flatMap((entry) => {
-            const bytes = resource.get(cluster, entry.namespace, entry.name)?.bytes
-            return bytes === undefined ? [] : [{ type: 'upsert' as const, ...shard, ...entry, bytes }]
-          }),
-        )
-      }
-    }
-  }
-}
-
-const shop = (name: string, image: string, restarts: number): Parameters<typeof pod>[2] & { name: string } =>
-  ({
-    name,
-    metadata: { labels: { app: name.split('-')[0] } },
-    spec: { nodeName: 'n1', containers: [{ name: 'c', image }] },
-    status: { phase: 'Running', containerStatuses: [{ restartCount: restarts }] },
-  }) as never
-
-function fleetOfTwo(): TestFleet {
-  const of = (name: string, image: string, restarts: number) => pod('shop', name, shop(name, image, restarts))
-  return podFleet({
-    member1: {
-      objects: [of('web-1', 'nginx:1.25', 3), of('web-2', 'nginx:1.24', 0), of('db-0', 'postgres', 1)],
-      version: 7,
-    },
-    member2: { objects: [of('web-1', 'docker.io/library/nginx:1.25', 12)], version: 9 },
-  })
+  const run = ({ api, json }: ServedSearch): Promise<void> =>
+    use({ api, query: (parameters) => json('query', parameters) })
+  return withSearch(fleet, run, { clusters, index })
 }
 
 const named = (json: Json): string[] =>
@@ -117,7 +59,7 @@ test('finds objects over all clusters, as the cache has them, with total, facets
     )
     assert.deepEqual(json.index, { pending: 2, lagSeconds: 1 })
     assert.equal('continue' in json, false)
-    const { headers } = await api.ask('/?q=web')
+    const { headers } = await api.ask('/query?q=web')
     assert.equal(headers['content-type'], 'application/json')
     assert.match(String(headers['fleetsearch-freshness']), /^member1;live;/)
   })
@@ -152,7 +94,7 @@ test('pages by continue until the end, whatever the order; a token of another qu
       'continue=%00',
       'continue=e30',
     ]) {
-      const { status, json } = await api.ask(`/?${bad}`)
+      const { status, json } = await api.ask(`/query?${bad}`)
       assert.equal(status, 400, bad)
       assert.equal(json.reason, 'BadRequest')
     }
@@ -236,7 +178,7 @@ test('I1: bad input is a 400 that says where; odd input is none', async () => {
       [`q=${'x'.repeat(12_001)}`, /longer than 12000/],
     ]
     for (const [parameters, message] of bad) {
-      const { status, json } = await api.ask(`/?${parameters.replaceAll(' ', '%20').replaceAll('>', '%3E')}`)
+      const { status, json } = await api.ask(`/query?${parameters.replaceAll(' ', '%20').replaceAll('>', '%3E')}`)
       assert.equal(status, 400, parameters)
       assert.match(json.message, message)
     }
@@ -251,11 +193,11 @@ test('I1: bad input is a 400 that says where; odd input is none', async () => {
   })
 })
 
-test('only GET and HEAD, only this path; a store that fails is a 503 without its inner text', async () => {
+test('GET, HEAD and POST, only this path; a store that fails is a 503 without its inner text', async () => {
   await withQuery(fleetOfTwo(), async ({ api }) => {
-    assert.equal((await api.ask('/?q=web', { method: 'POST' })).status, 405)
-    assert.equal((await api.ask('/deeper?q=web')).status, 404)
-    assert.equal((await api.ask('/?q=web', { method: 'HEAD' })).status, 200)
+    assert.equal((await api.ask('/query?q=web', { method: 'PUT' })).status, 405)
+    assert.equal((await api.ask('/query/deeper?q=web')).status, 404)
+    assert.equal((await api.ask('/query?q=web', { method: 'HEAD' })).status, 200)
   })
   const fleet = fleetOfTwo()
   const fail = (): Promise<never> => Promise.reject(new Error('/var/lib/secret-path is broken'))
@@ -270,7 +212,7 @@ test('only GET and HEAD, only this path; a store that fails is a 503 without its
 
 test('a cluster of which nothing is cached is told as missing, not left out', async () => {
   const use = async ({ api }: Served): Promise<void> => {
-    const { json, headers } = await api.ask('/?q=kind:Pod')
+    const { json, headers } = await api.ask('/query?q=kind:Pod')
     assert.equal(json.total, 0)
     assert.deepEqual(json.freshness, [{ cluster: 'dead', state: 'missing', ageSeconds: null }])
     assert.match(String(headers['warning']), /1 of 1 clusters is missing from this answer: dead/)
