@@ -204,7 +204,7 @@ class Exchange {
         throw new StatusError('unauthorized', 'Unauthorized')
       }
     } finally {
-      this.#audit = audit?.begin({
+      this.#audit = await audit?.begin({
         request: this.#request,
         response: this.#response,
         method: this.#method,

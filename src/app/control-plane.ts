@@ -32,6 +32,9 @@ export async function controlPlaneClient(
   return client
 }
 
+/** Of who limits itself. */
+export const NO_LIMITS: ClientLimits = { qps: 0, burst: 0 }
+
 export const SUBJECT_ACCESS_REVIEWS = '/apis/authorization.k8s.io/v1/subjectaccessreviews'
 export const TOKEN_REVIEWS = '/apis/authentication.k8s.io/v1/tokenreviews'
 

@@ -12,10 +12,11 @@ import type { MemberClient } from '../fleet/member.ts'
 import { KarmadaClusterProvider } from '../fleet/karmada/karmada-provider.ts'
 import { observeObjects } from '../informer/observe-objects.ts'
 import { createKarmadaPlugin } from '../proxy/plugins/karmada.ts'
-import { openAuditLog } from './audit.ts'
+import { openAudit } from './audit.ts'
 import { LiveTrust } from './authentication.ts'
 import {
   controlPlaneClient,
+  NO_LIMITS,
   REVIEW_LIMITS,
   reviewPoster,
   SUBJECT_ACCESS_REVIEWS,
@@ -142,7 +143,15 @@ async function openAccess(
   onFault: (error: unknown) => void,
 ): Promise<Access> {
   const { clock, random, log } = runtime
-  const audit = config.audit === undefined ? undefined : openAuditLog(config.audit, runtime, metrics, lifecycle)
+  const audit =
+    config.audit === undefined
+      ? undefined
+      : await openAudit(config.audit, {
+          runtime,
+          metrics,
+          lifecycle,
+          connect: (kubeconfig) => connect('audit webhook client', kubeconfig, NO_LIMITS),
+        })
   const identifying = await connect('authentication client', config.authentication.kubeconfig, REVIEW_LIMITS)
   const reviewing = await connect('authorization client', config.authorizationKubeconfig, REVIEW_LIMITS)
   const stop = new AbortController()

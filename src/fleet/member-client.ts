@@ -159,7 +159,7 @@ class HttpMemberClient implements MemberClient {
     try {
       const { statusCode, headers, body } = await this.#connections.dispatcher(credentials.tls).request({
         origin: this.#origin,
-        path: this.#prefix + request.path,
+        path: this.#prefix + request.path || '/',
         method: request.method as 'GET',
         headers: this.#headers(request, credentials),
         ...(request.body === undefined ? {} : { body: request.body }),

@@ -22,7 +22,7 @@ export interface ClusterFacts {
 
 export interface MemberRequest {
   readonly method: string
-  /** Native path and query, e.g. `/api/v1/pods?limit=500`; sent byte for byte. */
+  /** Native path and query, e.g. `/api/v1/pods?limit=500`; sent byte for byte. Empty: the server's own URL. */
   readonly path: string
   readonly headers?: Readonly<Record<string, string | string[]>>
   /** A stream is sent as it comes, and only once. */

@@ -7,7 +7,8 @@ import { gzipSync } from 'node:zlib'
 import request from 'supertest'
 import { createAuditor, type AuditSink } from '../../src/apiserver/audit/auditor.ts'
 import { eventLine, type AuditEvent } from '../../src/apiserver/audit/event.ts'
-import { BatchSink, LogSink } from '../../src/apiserver/audit/log-sink.ts'
+import { BatchSink } from '../../src/apiserver/audit/batch-sink.ts'
+import { LogSink } from '../../src/apiserver/audit/log-sink.ts'
 import { parseAuditPolicy } from '../../src/apiserver/audit/policy.ts'
 import { createListener, type ListenerOptions, type Route } from '../../src/apiserver/create-listener.ts'
 import { readBody } from '../../src/apiserver/registries/decode-body.ts'
@@ -379,7 +380,6 @@ describe('audit lines', () => {
 
   function sinks(maxEventBytes?: number) {
     const registers = [createMetricsRegistry()]
-    const events = new Counter({ name: 'events', help: 'x', registers })
     const errors = new Counter({ name: 'errors', help: 'x', labelNames: ['plugin'], registers })
     const lines: string[] = []
     const logged: string[] = []
@@ -394,7 +394,6 @@ describe('audit lines', () => {
       },
       format: 'json',
       ...(maxEventBytes === undefined ? {} : { maxEventBytes }),
-      events,
       errors,
       log: createLogger('error', { write: (line: string) => logged.push(line) }),
       clock,
@@ -447,10 +446,12 @@ describe('audit lines', () => {
     assert.equal(lines.length, 1)
     for (let i = 0; i < 7; i++) assert.equal(batches.log(event), i < 5)
     await clock.advance(0)
+    assert.equal(lines.length, 4)
+    await clock.advance(1_000)
     assert.equal(lines.length, 6)
     assert.match(await counted(), /errors\{plugin="buffered"\} 2/)
     batches.log(event)
-    batches.flush()
+    await batches.flush()
     assert.equal(lines.length, 7)
     assert.equal(clock.pending, 0)
   })

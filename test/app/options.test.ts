@@ -295,14 +295,12 @@ describe('flags of serving', () => {
     const policy = file('policy.yaml', '{apiVersion: audit.k8s.io/v1, kind: Policy, rules: [{level: Metadata}]}')
     const { audit } = serve(`--audit-policy-file=${policy}`, '--audit-log-path=/var/log/audit.log')
     assert.ok(audit)
-    const { policy: _policy, ...rest } = audit
-    assert.deepEqual(rest, {
+    assert.equal(audit.webhook, undefined)
+    assert.deepEqual(audit.log, {
       path: '/var/log/audit.log',
       format: 'json',
       mode: 'blocking',
-      batchBufferSize: 10_000,
-      batchMaxSize: 1,
-      batchMaxWaitMs: 0,
+      batch: { bufferSize: 10_000, maxSize: 1, maxWaitMs: 0, throttle: undefined },
       maxBytes: 100 << 20,
       maxAgeMs: 366 * 86_400_000,
       maxBackups: 100,
@@ -317,6 +315,9 @@ describe('flags of serving', () => {
       '--audit-log-batch-buffer-size=5',
       '--audit-log-batch-max-size=2',
       '--audit-log-batch-max-wait=3s',
+      '--audit-log-batch-throttle-enable',
+      '--audit-log-batch-throttle-qps=2',
+      '--audit-log-batch-throttle-burst=3',
       '--audit-log-maxsize=1',
       '--audit-log-maxage=2',
       '--audit-log-maxbackup=3',
@@ -325,25 +326,43 @@ describe('flags of serving', () => {
       '--audit-log-truncate-max-event-size=4096',
     ).audit
     assert.ok(other)
-    const { policy: _other, ...changed } = other
-    assert.deepEqual(changed, {
+    assert.deepEqual(other.log, {
       path: '-',
       format: 'legacy',
       mode: 'batch',
-      batchBufferSize: 5,
-      batchMaxSize: 2,
-      batchMaxWaitMs: 3_000,
+      batch: { bufferSize: 5, maxSize: 2, maxWaitMs: 3_000, throttle: { qps: 2, burst: 3 } },
       maxBytes: 1 << 20,
       maxAgeMs: 2 * 86_400_000,
       maxBackups: 3,
       compress: true,
       maxEventBytes: 4_096,
     })
+    const webhook = file('webhook.yaml', 'kind: Config')
+    assert.deepEqual(serve(`--audit-policy-file=${policy}`, `--audit-webhook-config-file=${webhook}`).audit?.webhook, {
+      kubeconfig: webhook,
+      mode: 'batch',
+      batch: { bufferSize: 10_000, maxSize: 400, maxWaitMs: 30_000, throttle: { qps: 10, burst: 15 } },
+      initialBackoffMs: 10_000,
+      maxEventBytes: undefined,
+      maxBatchBytes: undefined,
+    })
+    const cut = serve(
+      `--audit-policy-file=${policy}`,
+      `--audit-webhook-config-file=${webhook}`,
+      '--audit-webhook-mode=blocking-strict',
+      '--audit-webhook-initial-backoff=1s',
+      '--audit-webhook-truncate-enabled',
+      '--audit-webhook-batch-throttle-enable=false',
+    ).audit?.webhook
+    assert.deepEqual(
+      [cut?.mode, cut?.initialBackoffMs, cut?.maxEventBytes, cut?.maxBatchBytes, cut?.batch.throttle],
+      ['blocking-strict', 1_000, 102_400, 10_485_760, undefined],
+    )
     assert.equal(serve().audit, undefined)
     assert.match(serve('--audit-log-path=-').warnings.join(), /without --audit-policy-file: nothing is recorded/)
     assert.match(
       serve(`--audit-policy-file=${policy}`).warnings.join(),
-      /without --audit-log-path: nothing is recorded/,
+      /without --audit-log-path or --audit-webhook-config-file: nothing is recorded/,
     )
     assert.deepEqual(faults([`--audit-policy-file=${file('bad.yaml', '{kind: Policy}')}`, '--audit-log-version=v2']), [
       '--audit-policy-file: apiVersion: must be audit.k8s.io/v1',

@@ -13,9 +13,9 @@ import { collectRequest, collectResponse, decodeBody, mayRecordBodies, type Coll
 import { eventUser, microTime, objectReference, type AuditEvent, type ResponseStatus } from './event.ts'
 import { LEVELS, type AuditPolicy, type AuditRule, type Stage } from './policy.ts'
 
-/** Where events go. `log` tells whether the event was taken over; it never throws. */
+/** Where events go. `log` tells whether the event was taken over, at once where it can; it never throws or rejects. */
 export interface AuditSink {
-  log(event: AuditEvent): boolean
+  log(event: AuditEvent): boolean | Promise<boolean>
 }
 
 export interface AuditedRequest {
@@ -31,8 +31,8 @@ export interface AuditedRequest {
 }
 
 export interface Auditor {
-  /** Undefined where the policy wants nothing of it. Throws `internal` where it must be written down and cannot be. */
-  begin(request: AuditedRequest): RequestAudit | undefined
+  /** Undefined where the policy wants nothing of it. Rejects with `internal` where it must be written down and cannot be. */
+  begin(request: AuditedRequest): Promise<RequestAudit | undefined>
 }
 
 /** What becomes of one request. */
@@ -56,13 +56,13 @@ export interface AuditorOptions {
 
 export function createAuditor(options: AuditorOptions): Auditor {
   return {
-    begin(audited) {
+    async begin(audited) {
       const rule = options.policy.ruleFor(audited.user, audited.attributes)
       const auditID = idOf(audited.request) ?? options.newId()
       audited.response.setHeader('audit-id', auditID)
       if (rule.level === 'None') return undefined
       const audit = new OneRequest(options, rule, auditID, audited)
-      if (!audit.received() && options.strict) {
+      if (!(await audit.received()) && options.strict) {
         throw new StatusError('internal', 'Internal error occurred: failed to store audit event')
       }
       return audit
@@ -105,7 +105,7 @@ class OneRequest implements RequestAudit {
     if (audited.lasts) this.#tellStart()
   }
 
-  received(): boolean {
+  received(): boolean | Promise<boolean> {
     return this.#log('RequestReceived')
   }
 
@@ -129,8 +129,7 @@ class OneRequest implements RequestAudit {
   }
 
   ended(): void {
-    if (this.#status?.code === 500) this.#log('Panic')
-    else this.#log('ResponseComplete')
+    void this.#log(this.#status?.code === 500 ? 'Panic' : 'ResponseComplete')
   }
 
   /** When the head of the answer is sent. */
@@ -140,7 +139,7 @@ class OneRequest implements RequestAudit {
     response.writeHead = ((...args: unknown[]) => {
       const result = writeHead(...args)
       response.writeHead = writeHead as typeof response.writeHead
-      this.#log('ResponseStarted')
+      void this.#log('ResponseStarted')
       return result
     }) as typeof response.writeHead
   }
@@ -149,7 +148,7 @@ class OneRequest implements RequestAudit {
     return LEVELS.indexOf(this.#rule.level) >= LEVELS.indexOf(level)
   }
 
-  #log(stage: Stage): boolean {
+  #log(stage: Stage): boolean | Promise<boolean> {
     if (this.#rule.omitStages.has(stage)) return true
     const { clock, sink } = this.#options
     const { request, response, attributes, user } = this.#audited
