@@ -13,7 +13,7 @@ import type { Fleet } from '../fleet/fleet.ts'
 import type { ColumnSource } from '../http/column-source.ts'
 import type { FieldSource } from '../http/field-source.ts'
 import type { Rights } from '../http/rights.ts'
-import { createForwarder } from '../proxy/forward/forward.ts'
+import type { Forwarder } from '../proxy/forward/forward.ts'
 import { createProxyHandler } from '../proxy/framework.ts'
 import { createCachePlugin } from '../proxy/plugins/cache.ts'
 import { createClusterPlugin } from '../proxy/plugins/cluster.ts'
@@ -31,6 +31,7 @@ export interface PluginParts {
   readonly cache: Cache
   readonly discovery: MemberDiscovery
   readonly columns: ColumnSource
+  readonly forwarder: Forwarder
 }
 
 /** What the handlers of search and registries read besides `PluginParts`. */
@@ -86,15 +87,15 @@ function searchRoutes(
 }
 
 function proxyRoutes(
-  { proxy, lastPlugin, runtime: { clock, random } }: ServiceOptions,
+  { proxy, sessions, lastPlugin, runtime: { clock, random } }: ServiceOptions,
   parts: PluginParts & Fields,
 ): Route[] {
   if (!proxy) return []
-  const { fleet, cache, columns, fields, rights } = parts
+  const { fleet, cache, columns, fields, rights, forwarder } = parts
   const plugins = [
     createCachePlugin({ cache, columns, fields, clock, random, rights }),
     createLivePlugin({ ...parts, clock, random }),
-    createClusterPlugin({ cache, rights, fleet, clock, forwarder: createForwarder({ clock }) }),
+    createClusterPlugin({ cache, rights, fleet, clock, forwarder, sessions }),
     lastPlugin(parts),
   ]
   return [{ prefix: `/apis/${SEARCH_GROUP_VERSION}/proxying`, handler: createProxyHandler({ plugins, fleet }) }]

@@ -18,7 +18,9 @@ import { Fleet } from '../fleet/fleet.ts'
 import { createColumnSource } from '../http/column-source.ts'
 import type { Rights } from '../http/rights.ts'
 import { ALWAYS_LEADING, whileLeading } from '../leaderelection/leadership.ts'
+import { createForwarder } from '../proxy/forward/forward.ts'
 import type { Plugin } from '../proxy/plugin.ts'
+import { Streams } from '../proxy/streams/streams.ts'
 import { WatchGuards } from '../proxy/watch/watch-guards.ts'
 import { RegistryInformer } from '../registry/registry-informer.ts'
 import { ResourceRegistries } from '../registry/resource-registries.ts'
@@ -53,6 +55,8 @@ export interface ServiceOptions extends RegistryStoreOptions {
   /** `search/…` and `proxying/…` are served. */
   readonly search: boolean
   readonly proxy: boolean
+  /** Callers may open sessions in workloads through the proxy: exec, attach, port-forward, `proxy`. */
+  readonly sessions: boolean
   /** Decides what callers see of each member; default: everybody sees everything. */
   readonly rights?: ((parts: Pick<Service, 'fleet' | 'metrics'>) => FollowedRights) | undefined
   /** Decides whether this replica does what only one may do; default: it is the only one. */
@@ -128,6 +132,7 @@ export async function createService(options: ServiceOptions): Promise<Service> {
     discovery: memberDiscovery(fleet, discovery),
     columns,
     rights: guarded,
+    forwarder: createForwarder({ clock, streams: new Streams({ limit: config.maxStreams, registry: metrics }) }),
   }
   return {
     fleet,

@@ -35,6 +35,14 @@ const WATCH_WINDOW: FlagSpec = {
   honoured: 'Bytes of recent events kept for each resource, so that watches can resume.',
 }
 
+const MAX_STREAMS: FlagSpec = {
+  name: 'max-streams',
+  group: 'local',
+  type: 'int',
+  default: '1000',
+  honoured: 'How many exec, attach, port-forward and other sessions may be open at once; 0: no limit. Beyond it: 429.',
+}
+
 const RIGHTS =
   'Rights on results. member: of each cluster a caller sees what that cluster would show him; control-plane: what the control plane allows him, in every cluster; off: whoever may get search or proxying sees everything, as in karmada-search.'
 
@@ -55,7 +63,7 @@ const SERVE_RIGHTS: FlagSpec = {
   honoured: RIGHTS,
 }
 
-const COMMON: readonly FlagSpec[] = [LOG_LEVEL, STALE_CLUSTERS, SYNC_TIMEOUT, WATCH_WINDOW]
+const COMMON: readonly FlagSpec[] = [LOG_LEVEL, STALE_CLUSTERS, SYNC_TIMEOUT, WATCH_WINDOW, MAX_STREAMS]
 
 const PORT: FlagSpec = {
   name: 'port',
