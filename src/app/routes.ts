@@ -23,7 +23,9 @@ import type { WatchGuards } from '../proxy/watch/watch-guards.ts'
 import type { MemberDiscovery } from '../proxy/ports.ts'
 import { createSearchCacheHandler } from '../search/cache-handler.ts'
 import { searchEndpoints } from '../search/endpoints.ts'
+import { whenSynced } from './first-sync-gate.ts'
 import type { ServiceOptions } from './service.ts'
+import type { SyncCheck } from './sync-check.ts'
 
 export interface PluginParts {
   readonly rights: { readonly rights: Rights; readonly guards: WatchGuards } | undefined
@@ -37,16 +39,19 @@ export interface PluginParts {
 /** What the handlers of search and registries read besides `PluginParts`. */
 export interface RouteParts extends SearchParts {
   readonly registries: ResourceRegistriesHandlerOptions
+  /** Nothing but registries is answered before. */
+  readonly sync: Pick<SyncCheck, 'waitsFor'>
   readonly discovery: DiscoveryTracker
 }
 
 export function routesOf(options: ServiceOptions, parts: PluginParts, more: RouteParts): Route[] {
   const prefix = `/apis/${SEARCH_GROUP_VERSION}/resourceregistries`
   const fields = createSchemaFields({ ...parts, clock: options.runtime.clock })
+  const gated = (route: Route): Route => whenSynced(more.sync, route)
   return [
     { prefix, handler: createResourceRegistriesHandler(more.registries) },
-    ...searchRoutes(options, { ...parts, fields }, more.discovery, more),
-    ...proxyRoutes(options, { ...parts, fields }),
+    ...searchRoutes(options, { ...parts, fields }, more.discovery, more).map(gated),
+    ...proxyRoutes(options, { ...parts, fields }).map(gated),
   ]
 }
 

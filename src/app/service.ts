@@ -30,6 +30,7 @@ import { addProcessMetrics } from '../telemetry/process-metrics.ts'
 import type { Clock, Random } from '../util/clock.ts'
 import { sleep } from '../util/sleep.ts'
 import { crdLookups } from './crd-lookups.ts'
+import { IndexCheck } from './index-check.ts'
 import type { FollowedLeadership } from './leadership.ts'
 import type { Lifecycle } from './lifecycle.ts'
 import type { CommonConfig } from './options/config.ts'
@@ -119,6 +120,9 @@ export async function createService(options: ServiceOptions): Promise<Service> {
   const writer = new BulkWriter({ store, cache, clock, random, logger: log, metrics })
   const columns = createColumnSource(crdLookups(cache, fleet, discovery, () => clock.monotonicMs()))
   const sync = new SyncCheck(controller, clock, config.syncTimeoutMs)
+  const isSynced = (): boolean => sync.waitsFor() === undefined
+  const indexed = (): Promise<void> => firstSync(controller, sync).then(() => writer.caughtUp())
+  const index = new IndexCheck(isSynced, clock, config.syncTimeoutMs)
   const rights = options.rights?.({ fleet, metrics })
   const leadership: FollowedLeadership = options.leadership?.({ metrics }) ?? ALWAYS_LEADING
   // Registries in a folder of its own no other replica sees; a store of its own no other replica writes.
@@ -145,8 +149,9 @@ export async function createService(options: ServiceOptions): Promise<Service> {
       discovery,
       store,
       writer,
+      sync,
     }),
-    checks: [sync],
+    checks: options.search ? [sync, index] : [sync],
     start(fleetSynced) {
       sync.start(fleetSynced)
       lifecycle.run('registry store', async (signal) => registryStore.run?.(signal), onFault)
@@ -163,11 +168,12 @@ export async function createService(options: ServiceOptions): Promise<Service> {
       )
       lifecycle.run('discovery', (signal) => discovery.run(signal), onFault)
       lifecycle.run('registry informer', (signal) => informer.run(signal), onFault)
+      void indexed().then(() => index.caughtUp())
     },
     async settled(limitMs) {
       const late = new AbortController()
       const limit = sleep(limitMs, clock, late.signal).catch(() => undefined)
-      await Promise.race([firstSync(controller, sync).then(() => writer.caughtUp()), limit])
+      await Promise.race([indexed(), limit])
       late.abort()
     },
     notReady() {

@@ -24,7 +24,7 @@ const SYNC_TIMEOUT: FlagSpec = {
   group: 'local',
   type: 'duration',
   default: '30s',
-  honoured: 'How long readiness waits for the first list of clusters that do not answer.',
+  honoured: 'How long readiness waits where nothing more arrives of the first lists: for clusters that do not answer.',
 }
 
 const WATCH_WINDOW: FlagSpec = {
