@@ -233,7 +233,8 @@ class Exchange {
 
   /** Who the request goes on as. Throws 403; a failure to decide refuses (fail closed). */
   async #admit(caller: UserInfo): Promise<UserInfo> {
-    const { authorize, alwaysAllowPaths, signal } = this.#options
+    const { authorize, alwaysAllowPaths } = this.#options
+    const signal = this.#stops
     const user = await impersonate(caller, this.#request, authorize, signal)
     if (user !== caller) this.#audit?.impersonated(user)
     if (isAlwaysAllowed(this.#path, alwaysAllowPaths)) return user
@@ -245,16 +246,10 @@ class Exchange {
 
   /** The place in flight is left when the handler is through, even where its client was told of a timeout before. */
   async #handle(user: UserInfo, timeoutMs: number, leave: () => void): Promise<void> {
-    const { clock, signal: stop, minWatchSeconds } = this.#options
+    const { clock, minWatchSeconds } = this.#options
     const route = this.#routeOf(this.#path)
     this.#route = route
-    // What ends by itself is let end; streams would hold up the stop.
-    const lifetime = new Lifetime({
-      response: this.#response,
-      stop: this.#kind === 'watch' ? stop : NEVER,
-      timeoutMs,
-      clock,
-    })
+    const lifetime = new Lifetime({ response: this.#response, stop: this.#stops, timeoutMs, clock })
     const request: ApiRequest = {
       method: this.#method,
       path: this.#path.slice(route.prefix.length),
@@ -272,6 +267,11 @@ class Exchange {
     } finally {
       lifetime.end()
     }
+  }
+
+  /** What ends by itself is let end; streams would hold up the stop. */
+  get #stops(): AbortSignal {
+    return this.#kind === 'watch' ? this.#options.signal : NEVER
   }
 
   #fail(error: unknown): void {
