@@ -50,12 +50,11 @@ const PATHS = [
 
 /** Rejects where the address cannot be bound. Streams end when the server stops. */
 export async function serveHttp(
-  service: Pick<Service, 'routes' | 'checks' | 'metrics' | 'notReady'>,
+  service: Service,
   options: HttpServerOptions,
   { log, clock }: Runtime,
   lifecycle: Lifecycle,
 ): Promise<RunningServer> {
-  const draining = new AbortController()
   const stopping = new AbortController()
   const { listen: where, shutdownDelayMs, checks = [], ...rest } = options
   const plainPaths = createPlainPaths({
@@ -72,17 +71,14 @@ export async function serveHttp(
     metrics: new RequestMetrics(service.metrics),
     log,
     clock,
-    draining: draining.signal,
     signal: stopping.signal,
   })
   const server = await listen(listener, where, clock)
   lifecycle.onStop('server', async (graceMs) => {
     service.notReady()
-    draining.abort(new Error('shutting down'))
     if (shutdownDelayMs > 0) await delay(shutdownDelayMs, clock)
-    log.info('no longer accepting requests')
     stopping.abort(new Error('shutting down'))
-    await server.close(Math.max(0, graceMs - shutdownDelayMs))
+    await server.close(graceMs)
   })
   return server
 }

@@ -9,6 +9,7 @@ import { subjectAccessReviewAuthorizer } from '../apiserver/authz/subject-access
 import { createCors } from '../apiserver/cors.ts'
 import { ReviewMetrics } from '../apiserver/review-metrics.ts'
 import type { MemberClient } from '../fleet/member.ts'
+import type { ObserveObjects } from '../fleet/observe-objects.ts'
 import { KarmadaClusterProvider } from '../fleet/karmada/karmada-provider.ts'
 import { observeObjects } from '../informer/observe-objects.ts'
 import { createKarmadaPlugin } from '../proxy/plugins/karmada.ts'
@@ -46,6 +47,15 @@ export async function runServe(
     qps: config.kubeApiQps,
     burst: config.kubeApiBurst,
   })
+  const observing = {
+    clock,
+    random,
+    onError: (err: unknown) => {
+      log.debug({ err }, 'the control plane’s objects cannot be followed; retrying')
+    },
+  }
+  const observe: ObserveObjects = (client, target, observer, signal) =>
+    observeObjects(client, target, observer, observing, signal)
   const folder = await openDataFolder(config.dataDir)
   lifecycle.onStop('data folder', () => folder.release())
   const service = await createService({
@@ -56,26 +66,19 @@ export async function runServe(
     etcd: config.etcd,
     search: config.search,
     proxy: config.proxy,
-    sessions: true,
     rights: await serveRights(config, runtime, lifecycle, () =>
       connect('rights client', config.authorizationKubeconfig, REVIEW_LIMITS),
     ),
     leadership: await electedBy(config.leaderElection, runtime, () =>
       connect('leader election client', config.kubeconfig, ELECTION_LIMITS),
     ),
+    secrets: { client: host, observe },
     lastPlugin: (parts) => createKarmadaPlugin({ ...parts, host, clock, random }),
     onFault,
   })
-  const observing = {
-    clock,
-    random,
-    onError: (err: unknown) => {
-      log.debug({ err }, 'the control plane’s objects cannot be followed; retrying')
-    },
-  }
   const clusters = new KarmadaClusterProvider({
     controlPlane: host,
-    observe: (client, target, observer, signal) => observeObjects(client, target, observer, observing, signal),
+    observe,
     fleet: service.fleet,
     environment: config.environment,
     qps: config.clusterApiQps,

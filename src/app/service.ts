@@ -3,11 +3,12 @@
  * handlers that answer from them. Commands differ in who the members are, who may ask, and where it listens.
  */
 import { randomUUID } from 'node:crypto'
-import path from 'node:path'
 import type { Route } from '../apiserver/create-listener.ts'
 import type { HealthCheck } from '../apiserver/health.ts'
+import { StoreMetrics } from '../backendstore/bulk-metrics.ts'
 import { BulkWriter } from '../backendstore/bulk-writer.ts'
-import { SqliteStore } from '../backendstore/sqlite/store.ts'
+import type { OpenEngineStore } from '../backendstore/engine-store.ts'
+import type { ReopeningStore } from '../backendstore/reopening-store.ts'
 import { Cache } from '../cache/cache.ts'
 import { Controller } from '../controller/controller.ts'
 import { DiscoveryTracker } from '../controller/discovery-tracker.ts'
@@ -18,9 +19,7 @@ import { Fleet } from '../fleet/fleet.ts'
 import { createColumnSource } from '../http/column-source.ts'
 import type { Rights } from '../http/rights.ts'
 import { ALWAYS_LEADING, whileLeading } from '../leaderelection/leadership.ts'
-import { createForwarder } from '../proxy/forward/forward.ts'
 import type { Plugin } from '../proxy/plugin.ts'
-import { Streams } from '../proxy/streams/streams.ts'
 import { WatchGuards } from '../proxy/watch/watch-guards.ts'
 import { RegistryInformer } from '../registry/registry-informer.ts'
 import { ResourceRegistries } from '../registry/resource-registries.ts'
@@ -30,7 +29,6 @@ import { addProcessMetrics } from '../telemetry/process-metrics.ts'
 import type { Clock, Random } from '../util/clock.ts'
 import { sleep } from '../util/sleep.ts'
 import { crdLookups } from './crd-lookups.ts'
-import { IndexCheck } from './index-check.ts'
 import type { FollowedLeadership } from './leadership.ts'
 import type { Lifecycle } from './lifecycle.ts'
 import type { CommonConfig } from './options/config.ts'
@@ -38,6 +36,8 @@ import { readyClusters } from './ready-clusters.ts'
 import { registryStats } from './registry-stats.ts'
 import { openRegistryStore, type RegistryStoreOptions } from './registry-store.ts'
 import { memberDiscovery, routesOf, type PluginParts } from './routes.ts'
+import { openDeadLetters, openSearchStore } from './search-store.ts'
+import { StoreMirrors, type SecretsSource } from './store-mirrors.ts'
 import { SyncCheck } from './sync-check.ts'
 import { openTracing } from './tracing.ts'
 
@@ -56,12 +56,14 @@ export interface ServiceOptions extends RegistryStoreOptions {
   /** `search/…` and `proxying/…` are served. */
   readonly search: boolean
   readonly proxy: boolean
-  /** Callers may open sessions in workloads through the proxy: exec, attach, port-forward, `proxy`. */
-  readonly sessions: boolean
   /** Decides what callers see of each member; default: everybody sees everything. */
   readonly rights?: ((parts: Pick<Service, 'fleet' | 'metrics'>) => FollowedRights) | undefined
   /** Decides whether this replica does what only one may do; default: it is the only one. */
   readonly leadership?: (parts: Pick<Service, 'metrics'>) => FollowedLeadership
+  /** Opens the search engines that registries name; default: there are none. */
+  readonly openEngine?: OpenEngineStore
+  /** Where the Secrets are that registries name; default: nowhere. */
+  readonly secrets?: SecretsSource
   /** The last plugin of the proxy: what nobody registered. */
   readonly lastPlugin: (parts: PluginParts) => Plugin
   /** Something of ours broke that nobody waits for: the process should end. */
@@ -77,7 +79,7 @@ export interface Service {
   readonly fleet: Fleet
   readonly registries: ResourceRegistries
   readonly discovery: DiscoveryTracker
-  readonly store: SqliteStore
+  readonly store: ReopeningStore
   readonly metrics: Registry
   readonly routes: readonly Route[]
   readonly checks: readonly HealthCheck[]
@@ -114,20 +116,38 @@ export async function createService(options: ServiceOptions): Promise<Service> {
     clock,
     logger: log,
   })
-  const status = new RegistryStatusWriter({ controller, registries: informer, store: registries, clock, logger: log })
-  const store = await SqliteStore.open({ file: path.join(folder, 'search.db') })
-  lifecycle.onStop('search store', () => store.close())
-  const writer = new BulkWriter({ store, cache, clock, random, logger: log, metrics })
+  let whoIsThere = (): boolean => false
+  const store = await openSearchStore(folder, lifecycle, (error) => {
+    log.error({ err: error }, 'the search store is lost and is made anew')
+    writer.compareAll()
+  })
+  const letters = openDeadLetters(folder, runtime, lifecycle)
+  const known = (): boolean => informer.synced && whoIsThere()
+  const mirroring = { cache, clock, random, logger: log, metrics: new StoreMetrics(metrics), letters, known }
+  const writer = new BulkWriter({ ...mirroring, store })
   const columns = createColumnSource(crdLookups(cache, fleet, discovery, () => clock.monotonicMs()))
   const sync = new SyncCheck(controller, clock, config.syncTimeoutMs)
-  const isSynced = (): boolean => sync.waitsFor() === undefined
-  const indexed = (): Promise<void> => firstSync(controller, sync).then(() => writer.caughtUp())
-  const index = new IndexCheck(isSynced, clock, config.syncTimeoutMs)
   const rights = options.rights?.({ fleet, metrics })
   const leadership: FollowedLeadership = options.leadership?.({ metrics }) ?? ALWAYS_LEADING
-  // Registries in a folder of its own no other replica sees; a store of its own no other replica writes.
+  // Registries in a folder of its own no other replica sees.
   const statusDuty = options.etcd === undefined ? ALWAYS_LEADING : leadership
-  const storeDuty = store.capabilities.shared ? leadership : ALWAYS_LEADING
+  const mirrors = new StoreMirrors({
+    ...mirroring,
+    controller,
+    registries: informer,
+    open: options.openEngine,
+    secrets: options.secrets,
+    embedded: { name: store.name, writer },
+    whileLeading: (task, signal) => whileLeading(leadership, task, signal),
+  })
+  const status = new RegistryStatusWriter({
+    controller,
+    registries: informer,
+    store: registries,
+    backend: (registry) => mirrors.verdict(registry),
+    clock,
+    logger: log,
+  })
   const guarded =
     rights === undefined ? undefined : { rights, guards: new WatchGuards({ rights, cache, clock, onFault }) }
   const parts: PluginParts = {
@@ -136,7 +156,6 @@ export async function createService(options: ServiceOptions): Promise<Service> {
     discovery: memberDiscovery(fleet, discovery),
     columns,
     rights: guarded,
-    forwarder: createForwarder({ clock, streams: new Streams({ limit: config.maxStreams, registry: metrics }) }),
   }
   return {
     fleet,
@@ -149,17 +168,18 @@ export async function createService(options: ServiceOptions): Promise<Service> {
       discovery,
       store,
       writer,
-      sync,
     }),
-    checks: options.search ? [sync, index] : [sync],
+    checks: [sync],
     start(fleetSynced) {
       sync.start(fleetSynced)
+      whoIsThere = fleetSynced
       lifecycle.run('registry store', async (signal) => registryStore.run?.(signal), onFault)
       if (rights?.run !== undefined)
         lifecycle.run('rights', (signal) => rights.run?.(signal) ?? Promise.resolve(), onFault)
       if (leadership.run !== undefined)
         lifecycle.run('leader election', (signal) => leadership.run?.(signal) ?? Promise.resolve(), onFault)
-      lifecycle.run('bulk writer', (signal) => whileLeading(storeDuty, (term) => writer.run(term), signal), onFault)
+      lifecycle.run('bulk writer', (signal) => writer.run(signal), onFault)
+      lifecycle.run('store mirrors', (signal) => mirrors.run(signal), onFault)
       lifecycle.run('controller', (signal) => controller.run(signal), onFault)
       lifecycle.run(
         'registry status',
@@ -168,12 +188,11 @@ export async function createService(options: ServiceOptions): Promise<Service> {
       )
       lifecycle.run('discovery', (signal) => discovery.run(signal), onFault)
       lifecycle.run('registry informer', (signal) => informer.run(signal), onFault)
-      void indexed().then(() => index.caughtUp())
     },
     async settled(limitMs) {
       const late = new AbortController()
       const limit = sleep(limitMs, clock, late.signal).catch(() => undefined)
-      await Promise.race([indexed(), limit])
+      await Promise.race([firstSync(controller, sync).then(() => writer.caughtUp()), limit])
       late.abort()
     },
     notReady() {

@@ -98,8 +98,11 @@ export interface BackendStoreWriter {
   write(batch: readonly Change[]): Promise<WriteSummary>
   /** The names that the store lacks, has in another version, or has though the manifest does not name them. */
   compare(shard: ShardIdentity, manifest: AsyncIterable<readonly ManifestEntry[]>): Promise<readonly ObjectName[]>
-  /** Cheap, asked before `compare`. Default: shards are always compared by name. */
-  digest?(shard: ShardIdentity): Promise<ShardDigest>
+  /**
+   * Cheap, asked before `compare`. Undefined, like a store without it: shards are compared by name. A store that has it
+   * keeps versions, and is compared again when what was found is written.
+   */
+  digest?(shard: ShardIdentity): Promise<ShardDigest | undefined>
   /** Removes all documents of one resource of one cluster. */
   dropShard(shard: Pick<ShardIdentity, 'cluster' | 'group' | 'resource'>): Promise<void>
   shards(): Promise<readonly StoredShard[]>

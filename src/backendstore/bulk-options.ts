@@ -1,13 +1,15 @@
 /** What the bulk writer is given, and what it tells. */
 import type { CacheReader } from '../cache/reader.ts'
 import type { Logger } from '../telemetry/logger.ts'
-import type { Registry } from '../telemetry/metrics.ts'
 import type { Clock, Random } from '../util/clock.ts'
 import type { BackendStoreWriter } from './backend-store.ts'
+import type { StoreMetrics } from './bulk-metrics.ts'
+import type { DeadLetters } from './dead-letters.ts'
 import type { BackendStoreError } from './errors.ts'
+import type { StoreScope } from './store-scope.ts'
 
 export interface BulkLimits {
-  /** Objects of a batch. 2,000 pods take the store about 0.15 s, and reading them 5 ms of the main thread. */
+  /** Objects of a batch at most; fewer while the store is short of breath. 2,000 pods take the store about 0.15 s, and reading them 5 ms of the main thread. */
   readonly batchObjects: number
   /** Bytes of the objects of a batch, 8 MiB: what is copied for the store's thread. */
   readonly batchBytes: number
@@ -36,8 +38,26 @@ export interface BulkWriterOptions {
   readonly clock: Clock
   readonly random: Random
   readonly logger: Logger
-  readonly metrics: Registry
+  readonly metrics: StoreMetrics
+  readonly letters: DeadLetters
+  /** Default: everything that is cached. */
+  readonly scope?: StoreScope
+  /**
+   * Whether who the members are and what registries ask for is known, so that a shard that the cache lacks is gone and not
+   * just unheard of. Default: it is.
+   */
+  readonly known?: () => boolean
   readonly limits?: Partial<BulkLimits>
+}
+
+/**
+ * Of a search engine: requests that take it a few hundred ms, below its limit of 100 MB and its queue of bulk requests, and
+ * a linger that lets a busy fleet's changes share requests.
+ */
+export const ENGINE_BULK_LIMITS: Partial<BulkLimits> = {
+  batchObjects: 1_000,
+  batchBytes: 5 * 1024 * 1024,
+  lingerMs: 200,
 }
 
 export interface BulkWriterStatus {

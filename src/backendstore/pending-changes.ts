@@ -2,6 +2,9 @@
  * Which objects a store has yet to be told of: names only, each once however often it changes, so that a slow store costs
  * a bounded amount of memory and no informer ever waits for it. Beyond the bound a shard's names are forgotten and the
  * shard is compared as a whole instead.
+ *
+ * A name that is under way stays here, when it changes again, until its batch has ended: no store is ever given two states
+ * of one object at once.
  */
 import type { ResourceReader } from '../cache/reader.ts'
 import { gvrKey } from '../kube/group-version.ts'
@@ -16,14 +19,18 @@ export interface ShardRef {
 export interface PendingName extends ShardRef {
   readonly namespace: string
   readonly name: string
+  /** The store was found to have something else under this name, and not for want of being told. */
+  readonly force: boolean
 }
 
 interface PendingShard extends ShardRef {
-  readonly keys: Set<ObjectKey>
+  /** Whether each is to be forced. */
+  readonly keys: Map<ObjectKey, boolean>
 }
 
 export class PendingChanges {
   readonly #shards = new Map<string, PendingShard>()
+  readonly #underWay = new Map<string, Set<ObjectKey>>()
   readonly #limit: number
   #size = 0
 
@@ -41,11 +48,12 @@ export class PendingChanges {
   }
 
   /** False where the shard's names had to be forgotten: it has to be compared. */
-  add(shard: ShardRef, namespace: string, name: string): boolean {
-    const pending = this.#shard(shard)
-    const before = pending.keys.size
-    pending.keys.add(objectKey(namespace, name))
-    this.#size += pending.keys.size - before
+  add(shard: ShardRef, namespace: string, name: string, force = false): boolean {
+    const { keys } = this.#shard(shard)
+    const key = objectKey(namespace, name)
+    const before = keys.size
+    keys.set(key, force || keys.get(key) === true)
+    this.#size += keys.size - before
     if (this.#size <= this.#limit) return true
     this.forget(shard)
     return false
@@ -53,17 +61,36 @@ export class PendingChanges {
 
   /** Names one after the other, taking turns between shards from call to call; what is not taken stays. */
   *take(): Generator<PendingName> {
-    for (const [id, shard] of this.#shards) {
+    for (const [id, shard] of [...this.#shards]) {
+      const underWay = this.#underWay.get(id)
       this.#shards.delete(id)
       try {
-        for (const key of shard.keys) {
+        for (const [key, force] of shard.keys) {
+          if (underWay?.has(key) === true) continue
           shard.keys.delete(key)
           this.#size--
-          yield { ...refOf(shard), ...splitKey(key) }
+          yield { ...refOf(shard), ...splitKey(key), force }
         }
       } finally {
         if (shard.keys.size > 0) this.#shards.set(id, shard) // at the end: others come first next time
       }
+    }
+  }
+
+  begin(names: readonly PendingName[]): void {
+    for (const name of names) {
+      const id = shardId(name)
+      const keys = this.#underWay.get(id) ?? new Set()
+      this.#underWay.set(id, keys.add(objectKey(name.namespace, name.name)))
+    }
+  }
+
+  end(names: readonly PendingName[]): void {
+    for (const name of names) {
+      const id = shardId(name)
+      const keys = this.#underWay.get(id)
+      keys?.delete(objectKey(name.namespace, name.name))
+      if (keys?.size === 0) this.#underWay.delete(id)
     }
   }
 
@@ -76,7 +103,7 @@ export class PendingChanges {
   #shard(shard: ShardRef): PendingShard {
     const id = shardId(shard)
     let pending = this.#shards.get(id)
-    if (pending === undefined) this.#shards.set(id, (pending = { ...refOf(shard), keys: new Set() }))
+    if (pending === undefined) this.#shards.set(id, (pending = { ...refOf(shard), keys: new Map() }))
     return pending
   }
 }

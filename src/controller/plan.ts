@@ -53,6 +53,8 @@ export interface PlannedShard extends PlannedResource {
   readonly served: boolean
   /** Names of the registries that ask for it. */
   readonly registries: readonly string[]
+  /** The namespaces that each of them asks for; undefined: all. */
+  readonly claims: ReadonlyMap<string, ReadonlySet<string> | undefined>
 }
 
 export type PlanProblemReason = 'NoClusterMatches' | 'NotServed' | 'NotWatchable' | 'OtherVersionCached'

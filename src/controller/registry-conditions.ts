@@ -2,6 +2,7 @@
 import type { Condition, ResourceRegistry } from '../api/resource-registry.ts'
 import { gvrKey } from '../kube/group-version.ts'
 import type { ActiveShard } from './active-shard.ts'
+import type { Verdict } from './backend-condition.ts'
 import type { Plan } from './plan.ts'
 
 export interface ConditionsInput {
@@ -9,22 +10,24 @@ export interface ConditionsInput {
   readonly plan: Pick<Plan, 'targets' | 'problems'>
   /** Those that this registry asks for. */
   readonly shards: readonly Pick<ActiveShard, 'planned' | 'synced' | 'failure'>[]
+  /** Of the stores that mirror it; default: that is somebody else's to say. */
+  readonly backend?: Verdict | undefined
   /** RFC 3339, for conditions whose status changes. */
   readonly now: string
 }
-
-type Verdict = Pick<Condition, 'status' | 'reason' | 'message'>
 
 const SHOWN = 5 // clusters, problems: a status is read by people
 
 /**
  * `Ready`: everything that is asked for has been listed. `Synced`: and is being followed, so that answers are current.
+ * `BackendHealthy`: the stores that mirror it take what they are given.
  * Conditions of other types are kept as they are.
  */
 export function registryConditions(input: ConditionsInput): readonly Condition[] {
   const verdicts = new Map([
     ['Ready', readyOf(input)],
     ['Synced', syncedOf(input)],
+    ...(input.backend === undefined ? [] : [['BackendHealthy', input.backend] as const]),
   ])
   const { conditions = [] } = input.registry.status ?? {}
   const others = conditions.filter(({ type }) => !verdicts.has(type))

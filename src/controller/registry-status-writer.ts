@@ -9,6 +9,7 @@ import type { Logger } from '../telemetry/logger.ts'
 import type { Clock } from '../util/clock.ts'
 import { sleep } from '../util/sleep.ts'
 import type { ActiveShard } from './active-shard.ts'
+import type { Verdict } from './backend-condition.ts'
 import type { Controller } from './controller.ts'
 import type { RegistrySource } from './ports.ts'
 import { registryConditions } from './registry-conditions.ts'
@@ -22,6 +23,8 @@ export interface RegistryStatusWriterOptions {
   readonly controller: Pick<Controller, 'plan' | 'shards'>
   readonly registries: Pick<RegistrySource, 'current'>
   readonly store: RegistryStatusStore
+  /** How the stores of a registry are; undefined: not known here. */
+  readonly backend?: (registry: ResourceRegistry) => Verdict | undefined
   readonly clock: Clock
   readonly logger: Logger
 }
@@ -72,11 +75,12 @@ export class RegistryStatusWriter {
     const { controller, store, clock } = this.#options
     const { plan } = controller
     const now = new Date(clock.nowMs()).toISOString().replace(/\.\d{3}Z$/, 'Z')
-    const conditions = registryConditions({ registry, plan, shards, now })
+    const backend = this.#options.backend?.(registry)
+    const conditions = registryConditions({ registry, plan, shards, backend, now })
     if (isDeepStrictEqual(conditions, registry.status?.conditions)) return
     await store.updateStatus(registry.metadata.name, (stored) => ({
       ...stored,
-      status: { ...stored.status, conditions: registryConditions({ registry: stored, plan, shards, now }) },
+      status: { ...stored.status, conditions: registryConditions({ registry: stored, plan, shards, backend, now }) },
     }))
   }
 }

@@ -8,6 +8,8 @@ export interface Scope {
   /** Undefined: all. */
   readonly namespaces: ReadonlySet<string> | undefined
   readonly registries: readonly string[]
+  /** The namespaces that each of them asks for; undefined: all. */
+  readonly claims: ReadonlyMap<string, ReadonlySet<string> | undefined>
 }
 
 interface Claim {
@@ -56,14 +58,28 @@ export class Wanted {
     const claims = this.#claims.filter(({ clusters }) => clusters.has(cluster))
     const [first, second] = claims
     if (first === undefined) return undefined
-    if (second === undefined) return { namespaces: only(first.namespace), registries: [first.registry] }
+    if (second === undefined) {
+      const namespaces = only(first.namespace)
+      return { namespaces, registries: [first.registry], claims: new Map([[first.registry, namespaces]]) }
+    }
     const namespaces = new Set<string>()
     for (const { namespace } of claims) if (namespace !== undefined) namespaces.add(namespace)
     return {
       namespaces: claims.some(({ namespace }) => namespace === undefined) ? undefined : new Set(sorted(namespaces)),
       registries: sorted(new Set(claims.map(({ registry }) => registry))),
+      claims: byRegistry(claims),
     }
   }
+}
+
+function byRegistry(claims: readonly Claim[]): Map<string, ReadonlySet<string> | undefined> {
+  const found = new Map<string, Set<string> | undefined>()
+  for (const { registry, namespace } of claims) {
+    if (namespace === undefined) found.set(registry, undefined)
+    else if (!found.has(registry)) found.set(registry, new Set([namespace]))
+    else found.get(registry)?.add(namespace)
+  }
+  return found
 }
 
 function only(namespace: string | undefined): ReadonlySet<string> | undefined {

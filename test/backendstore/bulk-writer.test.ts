@@ -2,6 +2,8 @@ import assert from 'node:assert/strict'
 import { test, type TestContext } from 'node:test'
 import type { BulkLimits } from '../../src/backendstore/bulk-options.ts'
 import { BulkWriter } from '../../src/backendstore/bulk-writer.ts'
+import { StoreMetrics } from '../../src/backendstore/bulk-metrics.ts'
+import { DeadLetters } from '../../src/backendstore/dead-letters.ts'
 import { BackendStoreError } from '../../src/backendstore/errors.ts'
 import { createLogger } from '../../src/telemetry/logger.ts'
 import { createMetricsRegistry } from '../../src/telemetry/metrics.ts'
@@ -27,7 +29,11 @@ function running(
   const lines: string[] = []
   const logger = createLogger('info', { write: (line: string) => void lines.push(line) })
   const metrics = createMetricsRegistry()
-  const writer = new BulkWriter({ cache, store, clock, random: () => 0, logger, metrics, limits })
+  const writer = new BulkWriter({
+    ...{ cache, store, clock, random: () => 0, logger, limits },
+    metrics: new StoreMetrics(metrics),
+    letters: new DeadLetters(() => clock.nowMs()),
+  })
   const stop = new AbortController()
   const ended = writer.run(stop.signal)
   t.after(async () => {

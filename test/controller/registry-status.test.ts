@@ -21,6 +21,7 @@ const shard = (cluster: string, more: Partial<Shard> = {}): Shard => ({
     namespaces: undefined,
     served: true,
     registries: ['rr'],
+    claims: new Map(),
   },
   synced: true,
   failure: undefined,

@@ -1,0 +1,72 @@
+/** The embedded store and what is kept beside it in the data folder. */
+import { readFileSync } from 'node:fs'
+import { rename, writeFile } from 'node:fs/promises'
+import path from 'node:path'
+import { DeadLetters, type DeadLetter } from '../backendstore/dead-letters.ts'
+import type { BackendStoreError } from '../backendstore/errors.ts'
+import { ReopeningStore } from '../backendstore/reopening-store.ts'
+import { SqliteStore } from '../backendstore/sqlite/store.ts'
+import type { Lifecycle } from './lifecycle.ts'
+import type { Runtime } from './service.ts'
+
+/** Rejects where the folder cannot be used. `onLost`: what was in it has to be written again. */
+export async function openSearchStore(
+  folder: string,
+  lifecycle: Lifecycle,
+  onLost: (error: BackendStoreError) => void,
+): Promise<ReopeningStore> {
+  const store = new ReopeningStore({
+    name: 'sqlite',
+    capabilities: { atomicBatches: true, shared: false },
+    digests: false,
+    open: () => SqliteStore.open({ file: path.join(folder, 'search.db') }),
+    onLost,
+  })
+  lifecycle.onStop('search store', () => store.close())
+  await store.ready()
+  return store
+}
+
+const LETTERS_FILE = 'dead-letters.json'
+
+/** Refusals come in bursts. */
+const SAVE_AFTER_MS = 1_000
+
+/** Kept over restarts, so that a letter's age is known; a file that cannot be read is as good as none. */
+export function openDeadLetters(folder: string, { clock, log }: Runtime, lifecycle: Lifecycle): DeadLetters {
+  const file = path.join(folder, LETTERS_FILE)
+  let cancel: (() => void) | undefined
+  let saving: Promise<void> = Promise.resolve()
+  const save = (): void => {
+    cancel = undefined
+    saving = saving
+      .then(() => writeFile(`${file}.new`, JSON.stringify(letters.list()), { mode: 0o600 }))
+      .then(() => rename(`${file}.new`, file))
+      .catch((err: unknown) => {
+        log.warn({ err }, 'the list of refused objects cannot be saved')
+      })
+  }
+  const letters = new DeadLetters(
+    () => clock.nowMs(),
+    () => {
+      cancel ??= clock.setTimeout(save, SAVE_AFTER_MS)
+    },
+  )
+  letters.restore(read(file))
+  lifecycle.onStop('dead letters', () => {
+    if (cancel !== undefined) {
+      cancel()
+      save()
+    }
+    return saving
+  })
+  return letters
+}
+
+function read(file: string): readonly DeadLetter[] {
+  try {
+    return JSON.parse(readFileSync(file, 'utf8')) as readonly DeadLetter[]
+  } catch {
+    return []
+  }
+}

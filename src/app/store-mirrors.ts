@@ -1,0 +1,101 @@
+/** Joins what registries say of their stores with the mirrors that write to them. */
+import { EngineMirrors } from '../backendstore/engine-mirrors.ts'
+import type { MirrorParts } from '../backendstore/engine-mirror.ts'
+import type { OpenEngineStore } from '../backendstore/engine-store.ts'
+import { BackendStoreError } from '../backendstore/errors.ts'
+import type { BulkWriter } from '../backendstore/bulk-writer.ts'
+import type { ResourceRegistry } from '../api/resource-registry.ts'
+import { backendVerdict, type StoreHealth, type Verdict } from '../controller/backend-condition.ts'
+import type { Controller } from '../controller/controller.ts'
+import type { RegistrySource } from '../controller/ports.ts'
+import { planStores, type StorePlan } from '../controller/store-plan.ts'
+import { StoreSecrets, type StoreSecretRef } from '../controller/store-secrets.ts'
+import type { MemberClient } from '../fleet/member.ts'
+import type { ObserveObjects } from '../fleet/observe-objects.ts'
+
+/** Where credentials of engines are. */
+export interface SecretsSource {
+  readonly client: MemberClient
+  readonly observe: ObserveObjects
+}
+
+export interface StoreMirrorsOptions extends Omit<MirrorParts, 'open' | 'credentials'> {
+  readonly controller: Pick<Controller, 'plan' | 'onChange'>
+  readonly registries: Pick<RegistrySource, 'current'>
+  /** Undefined: this program has no engines. */
+  readonly open: OpenEngineStore | undefined
+  /** Undefined: no control plane, so no Secrets. */
+  readonly secrets: SecretsSource | undefined
+  /** The store that mirrors everything, of this replica alone. */
+  readonly embedded: { readonly name: string; readonly writer: BulkWriter }
+}
+
+const NO_ENGINE: OpenEngineStore = ({ kind }) =>
+  Promise.reject(new BackendStoreError('unsupported', `this program cannot write to ${kind}`))
+
+export class StoreMirrors {
+  readonly mirrors: EngineMirrors
+  readonly #options: StoreMirrorsOptions
+  readonly #secrets: StoreSecrets | undefined
+  #planned: Controller['plan'] | undefined
+  #stores: StorePlan = { stores: [], problems: [] }
+
+  constructor(options: StoreMirrorsOptions) {
+    const { open = NO_ENGINE, secrets } = options
+    this.#options = options
+    this.mirrors = new EngineMirrors({ ...options, open, credentials: (ref) => this.#credentials(ref) })
+    if (secrets !== undefined) {
+      this.#secrets = new StoreSecrets(secrets.client, secrets.observe, () => {
+        this.mirrors.credentialsChanged()
+      })
+    }
+  }
+
+  /** Runs until the signal aborts. */
+  async run(signal: AbortSignal): Promise<void> {
+    const unlisten = this.#options.controller.onChange(() => {
+      this.#apply()
+    })
+    this.#apply()
+    await new Promise<void>((resolve) => {
+      if (signal.aborted) resolve()
+      else signal.addEventListener('abort', () => resolve(), { once: true })
+    })
+    unlisten()
+    await this.mirrors.close()
+    await this.#secrets?.close()
+  }
+
+  /** Of a registry; undefined while another replica writes to its stores, which then knows better. */
+  verdict({ metadata: { name } }: ResourceRegistry): Verdict | undefined {
+    const engines = this.mirrors.healthOf(name)
+    if (engines.some(({ writing }) => !writing)) return undefined
+    const problems = this.#stores.problems.filter(({ registry }) => registry === name)
+    return backendVerdict([this.#embedded(), ...engines], problems)
+  }
+
+  /** What changed is the state of shards as a rule; a plan of stores is made of another plan of shards alone. */
+  #apply(): void {
+    const { controller, registries } = this.#options
+    const { plan } = controller
+    if (plan === this.#planned) return
+    this.#planned = plan
+    this.#stores = planStores(
+      registries.current().filter(({ metadata }) => plan.targets.has(metadata.name)),
+      plan.shards,
+    )
+    const refs = this.#stores.stores.map(({ secretRef }) => secretRef)
+    this.#secrets?.follow(refs.filter((ref) => ref !== undefined))
+    this.mirrors.apply(this.#stores.stores)
+  }
+
+  #credentials(ref: StoreSecretRef | undefined) {
+    if (ref === undefined) return {}
+    return this.#secrets?.get(ref) ?? 'there is no control plane to read the Secret from'
+  }
+
+  #embedded(): StoreHealth {
+    const { embedded, letters } = this.#options
+    return { ...embedded.writer.status(), store: embedded.name, deadLetters: letters.count(embedded.name) }
+  }
+}

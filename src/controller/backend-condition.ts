@@ -1,0 +1,74 @@
+/** What a registry's condition `BackendHealthy` says: whether the stores that mirror it take what they are given. Pure. */
+import type { Condition } from '../api/resource-registry.ts'
+import type { StorePlanProblem } from './store-plan.ts'
+
+/** One store of a registry. */
+export interface StoreHealth {
+  readonly store: string
+  readonly failure: { readonly code: string; readonly message: string } | undefined
+  readonly lagMs: number
+  /** False while it is yet to be compared with the cache. */
+  readonly complete: boolean
+  readonly deadLetters: number
+}
+
+export type Verdict = Pick<Condition, 'status' | 'reason' | 'message'>
+
+/** A store that is short of breath for less is no news: conditions are for people. */
+const NEWS_AFTER_MS = 10_000
+
+const MAX_MESSAGE = 200
+
+/** Told in steps, so that a store that stays behind is not written about every few seconds. */
+const LAG_STEPS: readonly (readonly [ms: number, text: string])[] = [
+  [24 * 3_600_000, 'a day'],
+  [6 * 3_600_000, '6 hours'],
+  [3_600_000, 'an hour'],
+  [15 * 60_000, '15 minutes'],
+  [5 * 60_000, '5 minutes'],
+  [60_000, 'a minute'],
+]
+
+const REASONS: Readonly<Record<string, string>> = {
+  unauthorized: 'Unauthorized',
+  forbidden: 'Forbidden',
+  readOnly: 'ReadOnly',
+  unreachable: 'Unreachable',
+  unavailable: 'Unavailable',
+  overloaded: 'Overloaded',
+  unsupported: 'Unsupported',
+  full: 'NoSpaceLeft',
+  corrupt: 'Damaged',
+}
+
+export function backendVerdict(stores: readonly StoreHealth[], problems: readonly StorePlanProblem[]): Verdict {
+  const failing = stores.filter(({ failure, lagMs }) => failure !== undefined && lagMs >= NEWS_AFTER_MS)
+  const [first] = failing
+  if (first !== undefined) {
+    const reason = REASONS[first.failure?.code ?? ''] ?? 'Failing'
+    return { status: 'False', reason, message: failing.map(failureText).join('; ') }
+  }
+  const [problem] = problems
+  if (problem !== undefined) {
+    return { status: 'False', reason: problem.reason, message: problems.map(({ message }) => message).join('; ') }
+  }
+  const behind = stores.filter(({ lagMs }) => lagMs >= 60_000)
+  if (behind.length > 0) {
+    const message = behind.map(({ store, lagMs }) => `${store} is ${lagText(lagMs)}`).join('; ')
+    return { status: 'True', reason: 'Behind', message }
+  }
+  const names = stores.map(({ store, deadLetters }) =>
+    deadLetters === 0 ? store : `${store} (${deadLetters} objects refused, see search/dead-letters)`,
+  )
+  return { status: 'True', reason: 'Written', message: `written to ${names.join(', ')}` }
+}
+
+function failureText({ store, failure, lagMs }: StoreHealth): string {
+  const message = (failure?.message ?? '').slice(0, MAX_MESSAGE)
+  return lagMs < 60_000 ? `${store}: ${message}` : `${store}: ${message}; ${lagText(lagMs)}`
+}
+
+function lagText(lagMs: number): string {
+  const step = LAG_STEPS.find(([ms]) => lagMs >= ms)
+  return `behind for more than ${step?.[1] ?? 'a few seconds'}`
+}
