@@ -6,6 +6,7 @@ import { isIP } from 'node:net'
 import { apiVersionOf } from '../kube/group-version.ts'
 import { parseExact } from '../kube/json-exact.ts'
 import type { Column, ColumnType, JsonObject, KindColumns } from '../kube/columns/column.ts'
+import { emptySecrets, mayEmbedSecrets } from './embedded-secrets.ts'
 import { isIdentityField } from './fields.ts'
 import { isIndexedAnnotation } from './index-rules.ts'
 import { JsonWalker, type Leaves } from './json-walker.ts'
@@ -59,11 +60,15 @@ export class DocumentBuilder {
   /** Throws `SyntaxError` for bytes that are no JSON. */
   build(identity: DocumentIdentity, bytes: Uint8Array, columns: KindColumns | undefined): SearchDocument {
     const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('utf8')
-    return (
-      this.#draft(identity, JSON.parse(text) as JsonObject, columns) ??
-      // It has an integer that JavaScript cannot hold: once more, the slow and exact way.
-      (this.#draft(identity, parseExact(bytes) as JsonObject, columns) as SearchDocument)
-    )
+    const hide = mayEmbedSecrets(text)
+    const object = JSON.parse(text) as JsonObject
+    if (hide) emptySecrets(object)
+    const draft = this.#draft(identity, object, columns)
+    if (draft !== undefined) return draft
+    // It has an integer that JavaScript cannot hold: once more, the slow and exact way.
+    const exact = parseExact(bytes) as JsonObject
+    if (hide) emptySecrets(exact)
+    return this.#draft(identity, exact, columns) as SearchDocument
   }
 
   #draft(identity: DocumentIdentity, object: JsonObject, columns: KindColumns | undefined): SearchDocument | undefined {

@@ -10,7 +10,7 @@ export const MAX_VALUE_BYTES = 8_191
 const MAX_PIECED_CHARS = 256
 
 /** Runs of anything but white space, ASCII punctuation and the general and CJK punctuation of Unicode. */
-const WORD = /[^\0-\x2f\x3a-\x40\x5b-\x60\x7b-\xa0\u2000-\u206f\u3000-\u303f]+/g
+const WORD = /[^\0-\x2f\x3a-\x40\x5b-\x60\x7b-\xa0\u1680\u2000-\u206f\u3000-\u303f]+/g
 
 const SEPARATOR = /^[\0-\x2f\x3a-\x40\x5b-\x60\x7b-\xa0\u2000-\u206f\u3000-\u303f]/
 

@@ -20,6 +20,8 @@ export interface OpenedStore {
 export const PODS = { cluster: 'member1', group: '', version: 'v1', resource: 'pods', kind: 'Pod' }
 export const WIDGETS = { cluster: 'member1', group: 'example.io', version: 'v1', resource: 'widgets', kind: 'Widget' }
 
+const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration'
+
 interface Draft {
   readonly shard?: ShardIdentity
   readonly namespace?: string
@@ -402,6 +404,19 @@ export function storeSuite(open: () => Promise<OpenedStore>): void {
       assert.deepEqual(await namesFound(store, 'data.password:*'), ['default/s'])
       const { facets } = await ask(store, '', { facets: ['data.password'] })
       assert.deepEqual(facets[0]?.values, [])
+    })
+
+    test('nor are those of a Secret inside of another object', async () => {
+      const works = { ...PODS, group: 'work.karmada.io', version: 'v1alpha1', resource: 'works', kind: 'Work' }
+      const metadata = { name: 'db', annotations: { [LAST_APPLIED]: '{"data":{"password":"aHVudGVyMg=="}}' } }
+      const secret = { apiVersion: 'v1', kind: 'Secret', metadata, data: { password: 'aHVudGVyMg==' } }
+      await store.write([upsert('w', { shard: works, body: { spec: { workload: { manifests: [secret] } } } })])
+      const path = 'spec.workload.manifests'
+      for (const q of ['aHVudGVyMg==', `${path}.data.password=aHVudGVyMg==`, `${path}.data.password:a*`]) {
+        assert.deepEqual(await namesFound(store, q), [], q)
+      }
+      assert.deepEqual(await namesFound(store, `${path}.metadata.annotations.${LAST_APPLIED}:*aHV*`), [])
+      assert.deepEqual(await namesFound(store, `${path}.metadata.name=db ${path}.data.password:*`), ['default/w'])
     })
 
     test('pages walk every document once, whatever is written between them', async () => {

@@ -3,14 +3,15 @@ import { parentPort, workerData } from 'node:worker_threads'
 import type { CountRequest, SearchRequest, VocabularyRequest } from '../../query/search-request.ts'
 import { openForReading } from './database.ts'
 import { IndexReader } from './index-reader.ts'
-import { serveOpened } from './worker-rpc.ts'
+import { toStoreError } from './sqlite-errors.ts'
+import { serveOpened } from '../worker-rpc.ts'
 
 export interface ReaderData {
   readonly file: string
 }
 
 if (parentPort !== null) {
-  serveOpened(parentPort, () => {
+  serveOpened(parentPort, toStoreError, () => {
     const db = openForReading((workerData as ReaderData).file)
     const reader = new IndexReader(db)
     return {

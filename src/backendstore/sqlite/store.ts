@@ -22,9 +22,9 @@ import type {
 } from '../backend-store.ts'
 import { isBackendStoreError } from '../errors.ts'
 import { markDamaged } from './database.ts'
-import { packBatch } from './packed-batch.ts'
+import { packBatch } from '../packed-batch.ts'
 import type { ReaderData } from './reader-worker.ts'
-import { WorkerClient } from './worker-rpc.ts'
+import { WorkerClient } from '../worker-rpc.ts'
 import type { WriterData } from './writer-worker.ts'
 
 export interface SqliteStoreOptions {
@@ -47,11 +47,11 @@ export class SqliteStore implements BackendStore {
 
   /** Rejects with `BackendStoreError` where the file cannot be opened. */
   static async open({ file }: SqliteStoreOptions): Promise<SqliteStore> {
-    const writer = new WorkerClient('writer-worker', { file } satisfies WriterData)
+    const writer = new WorkerClient('sqlite/writer-worker', { file } satisfies WriterData)
     const clients = [writer]
     try {
       await writer.call('ready', undefined) // from here on the file exists
-      const reader = new WorkerClient('reader-worker', { file } satisfies ReaderData)
+      const reader = new WorkerClient('sqlite/reader-worker', { file } satisfies ReaderData)
       clients.push(reader)
       await reader.call('ready', undefined)
       return new SqliteStore(file, writer, reader)

@@ -5,15 +5,16 @@ import type { ManifestEntry, ShardIdentity } from '../backend-store.ts'
 import { Comparisons } from './comparisons.ts'
 import { openForWriting } from './database.ts'
 import { IndexWriter } from './index-writer.ts'
-import { unpackBatch, type PackedBatch } from './packed-batch.ts'
-import { serveOpened, type Methods } from './worker-rpc.ts'
+import { unpackBatch, type PackedBatch } from '../packed-batch.ts'
+import { toStoreError } from './sqlite-errors.ts'
+import { serveOpened, type Methods } from '../worker-rpc.ts'
 
 export interface WriterData {
   readonly file: string
 }
 
 if (parentPort !== null) {
-  serveOpened(parentPort, () => openForWriting((workerData as WriterData).file, methodsOf))
+  serveOpened(parentPort, toStoreError, () => openForWriting((workerData as WriterData).file, methodsOf))
 }
 
 function methodsOf(db: DatabaseSync): Methods {

@@ -1,5 +1,5 @@
 /** A batch of changes as it goes to the writer's thread: bodies in one transferred buffer, strings in one array. */
-import type { Change, ShardIdentity } from '../backend-store.ts'
+import type { Change, ShardIdentity } from './backend-store.ts'
 
 export interface PackedBatch {
   readonly shards: readonly ShardIdentity[]

@@ -1,8 +1,7 @@
 /** Calls into a worker thread, answered in their order. */
 import { Worker, type MessagePort, type Transferable } from 'node:worker_threads'
-import { isStatusError, StatusError, type StatusCode } from '../../kube/status-error.ts'
-import { BackendStoreError, type BackendStoreErrorCode } from '../errors.ts'
-import { toStoreError } from './sqlite-errors.ts'
+import { isStatusError, StatusError, type StatusCode } from '../kube/status-error.ts'
+import { BackendStoreError, type BackendStoreErrorCode } from './errors.ts'
 
 interface Call {
   readonly id: number
@@ -28,7 +27,7 @@ export class WorkerClient {
   #next = 0
   #closed: BackendStoreError | undefined
 
-  /** `module` beside this file, without its extension: `.ts` in a checkout, `.js` once built. */
+  /** `module` below this folder, without its extension: `.ts` in a checkout, `.js` once built. */
   constructor(module: string, data: unknown) {
     const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js'
     this.#worker = new Worker(new URL(`./${module}.${extension}`, import.meta.url), { workerData: data })
@@ -72,8 +71,11 @@ export class WorkerClient {
 /** What a thread can be asked, by name. Methods may throw. */
 export type Methods = Readonly<Record<string, (args: never) => unknown>>
 
+/** Any error as one of the store's. */
+export type ToStoreError = (error: unknown) => BackendStoreError
+
 /** `open` makes what is asked; where it fails, every call is told why. */
-export function serveOpened(port: MessagePort, open: () => Methods): void {
+export function serveOpened(port: MessagePort, toStoreError: ToStoreError, open: () => Methods): void {
   let methods: Methods
   try {
     methods = { ready: () => undefined, ...open() }
@@ -83,24 +85,33 @@ export function serveOpened(port: MessagePort, open: () => Methods): void {
     }
     methods = { ready: fail, search: fail, count: fail, vocabulary: fail, write: fail }
   }
-  serveCalls(port, methods)
-}
-
-function serveCalls(port: MessagePort, methods: Methods): void {
   port.on('message', ({ id, method, args }: Call) => {
-    port.postMessage(answer(id, () => methods[method]?.(args as never)))
+    const reply = answer(id, () => methods[method]?.(args as never), toStoreError)
+    port.postMessage(reply, 'result' in reply ? transferOf(reply.result) : [])
   })
 }
 
-function answer(id: number, run: () => unknown): Reply {
+const transfers = new WeakMap<object, readonly Transferable[]>()
+
+/** A result of a method whose buffers are handed over rather than copied. */
+export function transferring<Result extends object>(result: Result, buffers: readonly Transferable[]): Result {
+  transfers.set(result, buffers)
+  return result
+}
+
+function transferOf(result: unknown): Transferable[] {
+  return typeof result === 'object' && result !== null ? [...(transfers.get(result) ?? [])] : []
+}
+
+function answer(id: number, run: () => unknown, toStoreError: ToStoreError): Reply {
   try {
     return { id, result: run() }
   } catch (error) {
-    return { id, failure: failureOf(error) }
+    return { id, failure: failureOf(error, toStoreError) }
   }
 }
 
-function failureOf(error: unknown): Failure {
+function failureOf(error: unknown, toStoreError: ToStoreError): Failure {
   if (isStatusError(error)) return { room: 'kube', code: error.code, message: error.message }
   const { code, message } = toStoreError(error)
   return { room: 'store', code, message }

@@ -1,0 +1,53 @@
+/** What documents are counted by, as terms of an engine's fields. */
+import type { Dimension } from '../../query/search-request.ts'
+import { NUMBER, TIME } from '../../query/sortable.ts'
+import { ANY_NUMBER, UNIT_MARKS } from './engine-terms.ts'
+import { hasAny, placeOf } from './filter.ts'
+import { literalRegex, not, type Query } from './query.ts'
+import { FIELD, NAMED_FIELDS } from './schema.ts'
+
+export interface CountedTerms {
+  readonly field: string
+  /** The terms that count, as a regular expression of Lucene. */
+  readonly include: string
+  /** Documents without any. */
+  readonly missing: Query
+  /** The key of a term of the field; undefined for one that does not count. */
+  keyOf(term: string): string | undefined
+  /** The term of a key: of a dimension of values. */
+  termOf(key: string): string
+}
+
+/** Marks of terms with the mark of their keys. */
+type Marks = Readonly<Record<string, string>>
+
+const VALUE: Marks = { '=': '=', [NUMBER]: NUMBER, [TIME]: TIME }
+
+function marksOf(dimension: Dimension): Marks {
+  switch (dimension.type) {
+    case 'value':
+      return VALUE
+    case 'number':
+      return { [ANY_NUMBER]: NUMBER }
+    case 'time':
+      return { [dimension.unit === undefined ? TIME : UNIT_MARKS[dimension.unit]]: TIME }
+  }
+}
+
+export function countedTerms(dimension: Dimension): CountedTerms {
+  const { path } = dimension
+  const marks = marksOf(dimension)
+  const names = Object.keys(marks)
+  const { field, prefix } = placeOf(path, names[0] as string)
+  const whole = dimension.type === 'value' && NAMED_FIELDS.has(path)
+  return {
+    field,
+    include: `${literalRegex(prefix)}[${names.map(literalRegex).join('')}].*`,
+    missing: not(whole ? { exists: { field: FIELD.value(path) } } : hasAny(path, names)),
+    keyOf(term) {
+      const mark = term.startsWith(prefix) ? marks[term[prefix.length] ?? ''] : undefined
+      return mark === undefined ? undefined : mark + term.slice(prefix.length + 1)
+    },
+    termOf: (key) => prefix + key,
+  }
+}

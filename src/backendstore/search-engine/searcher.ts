@@ -1,0 +1,65 @@
+/** One search of an engine: what is sent and the parts of the answer that are read. */
+import { EngineError } from './engine-errors.ts'
+import type { EngineClient } from './engine-client.ts'
+import type { Query } from './query.ts'
+import { ALL_INDICES } from './schema.ts'
+
+export interface SearchBody {
+  readonly query: Query
+  readonly size: number
+  readonly sort?: readonly object[]
+  readonly search_after?: readonly (string | number | null)[]
+  readonly docvalue_fields?: readonly string[]
+  readonly aggs?: Readonly<Record<string, object>>
+  readonly track_total_hits: boolean
+}
+
+export interface EngineHit {
+  readonly _index: string
+  readonly _id: string
+  readonly sort?: readonly (string | number | null)[]
+  readonly fields?: Readonly<Record<string, readonly (string | number)[]>>
+}
+
+export interface Buckets {
+  readonly buckets: readonly Bucket[]
+  readonly sum_other_doc_count?: number
+}
+
+/** With the aggregations inside of it by their names. */
+export type Bucket = { readonly key: string; readonly doc_count: number } & Readonly<Record<string, unknown>>
+
+export interface EngineAnswer {
+  readonly hits: { readonly total?: { readonly value: number }; readonly hits: readonly EngineHit[] }
+  /** Undefined where there is no index. */
+  readonly aggregations?: Readonly<Record<string, unknown>>
+  readonly timed_out: boolean
+}
+
+export type Searcher = (body: SearchBody) => Promise<EngineAnswer>
+
+/** Over what the indices hold at each search, or over one state of them. All of it or an error, never a part. */
+export function searcherOf(
+  client: EngineClient,
+  pointInTime?: { readonly id: string; readonly keepAlive: string },
+): Searcher {
+  return async (body) => {
+    const sent = { _source: false, ...body }
+    const answer =
+      pointInTime === undefined
+        ? await client.request<EngineAnswer>({
+            method: 'POST',
+            path: `/${ALL_INDICES}/_search`,
+            query: { ignore_unavailable: true, allow_no_indices: true, allow_partial_search_results: false },
+            body: sent,
+          })
+        : await client.request<EngineAnswer>({
+            method: 'POST',
+            path: '/_search',
+            query: { allow_partial_search_results: false },
+            body: { ...sent, pit: { id: pointInTime.id, keep_alive: pointInTime.keepAlive } },
+          })
+    if (answer.timed_out) throw new EngineError(0, 'timed_out', 'a search took too long')
+    return answer
+  }
+}

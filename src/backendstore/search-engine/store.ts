@@ -1,0 +1,187 @@
+/** A store in OpenSearch or Elasticsearch: all of it but the client (`opensearch/`, `elasticsearch/`). */
+import type {
+  CountRequest,
+  CountResult,
+  SearchRequest,
+  SearchResult,
+  SearchSnapshot,
+  VocabularyRequest,
+  VocabularyResult,
+} from '../../query/search-request.ts'
+import type {
+  BackendStore,
+  Change,
+  ManifestEntry,
+  ObjectName,
+  ShardDigest,
+  ShardIdentity,
+  StoreCapabilities,
+  StoredShard,
+  WriteSummary,
+} from '../backend-store.ts'
+import { BackendStoreError } from '../errors.ts'
+import { WorkerClient } from '../worker-rpc.ts'
+import { compareShard, digestOfShard, removeAll, shardQuery, storedShards } from './comparisons.ts'
+import type { EngineClient } from './engine-client.ts'
+import { EngineError, toSearchError, toStoreError } from './engine-errors.ts'
+import { Freshness } from './freshness.ts'
+import { countIndex, searchIndex, vocabularyOfIndex } from './index-reader.ts'
+import { IndexWriter } from './index-writer.ts'
+import { Indices } from './indices.ts'
+import { aliasOf, ALL_INDICES, currentVersion, type IndexSettings } from './schema.ts'
+import { EVERYTHING } from './query.ts'
+import { searcherOf, type Searcher } from './searcher.ts'
+
+/** How long a state is held after its last search. */
+const SNAPSHOT_KEEP_ALIVE = '5m'
+
+export interface SearchEngineStoreOptions extends IndexSettings {
+  readonly client: EngineClient
+  /** For tests: as if documents or mapping were of this version. */
+  readonly version?: string
+}
+
+export class SearchEngineStore implements BackendStore {
+  readonly name: string
+  readonly capabilities: StoreCapabilities = { atomicBatches: false, shared: true }
+  readonly #client: EngineClient
+  readonly #indices: Indices
+  readonly #builder = new WorkerClient('search-engine/document-worker', undefined)
+  readonly #writer: IndexWriter
+  readonly #freshness: Freshness
+  readonly #search: Searcher
+  readonly #running = new Set<Promise<unknown>>()
+  #closed = false
+
+  constructor({ client, version = currentVersion(client.flatType), ...settings }: SearchEngineStoreOptions) {
+    this.name = client.name
+    this.#client = client
+    this.#indices = new Indices(client, settings, version)
+    this.#writer = new IndexWriter(client, this.#indices, this.#builder)
+    this.#freshness = new Freshness(client)
+    this.#search = searcherOf(client)
+  }
+
+  write(batch: readonly Change[]): Promise<WriteSummary> {
+    return this.#run(async () => {
+      try {
+        return await this.#writer.write(batch)
+      } finally {
+        for (const { kind } of batch) this.#freshness.written(aliasOf(kind))
+      }
+    }, toStoreError)
+  }
+
+  compare(shard: ShardIdentity, manifest: AsyncIterable<readonly ManifestEntry[]>): Promise<readonly ObjectName[]> {
+    return this.#fresh(async (search) => {
+      const names = await compareShard(this.#client, search, this.#indices, shard, manifest)
+      if (names.length > 0) this.#writer.forget()
+      return names
+    }, asTheyAre)
+  }
+
+  digest(shard: ShardIdentity): Promise<ShardDigest> {
+    return this.#fresh((search) => digestOfShard(search, this.#indices, shard))
+  }
+
+  dropShard(shard: Pick<ShardIdentity, 'cluster' | 'group' | 'resource'>): Promise<void> {
+    return this.#fresh(async () => {
+      await removeAll(this.#client, shardQuery(shard))
+      this.#writer.forget()
+    })
+  }
+
+  shards(): Promise<readonly StoredShard[]> {
+    return this.#fresh((search) => storedShards(search, EVERYTHING))
+  }
+
+  search(request: SearchRequest): Promise<SearchResult> {
+    return this.#fresh((search) => searchIndex(search, request), toSearchError)
+  }
+
+  count(request: CountRequest): Promise<CountResult> {
+    return this.#fresh((search) => countIndex(search, request), toSearchError)
+  }
+
+  vocabulary(request: VocabularyRequest): Promise<VocabularyResult> {
+    return this.#fresh((search) => vocabularyOfIndex(search, request), toSearchError)
+  }
+
+  snapshot(): Promise<SearchSnapshot> {
+    return this.#fresh(async () => {
+      const id = await this.#client.openPointInTime(ALL_INDICES, SNAPSHOT_KEEP_ALIVE)
+      const search = searcherOf(this.#client, { id, keepAlive: SNAPSHOT_KEEP_ALIVE })
+      return {
+        search: (request: SearchRequest) => this.#run(() => searchIndex(search, request), toSearchError),
+        close: () => this.#run(() => this.#client.closePointInTime(id), toStoreError),
+      }
+    })
+  }
+
+  size(): Promise<number> {
+    return this.#run(async () => {
+      const stats = await this.#client.request<Stats>({
+        method: 'GET',
+        path: `/${ALL_INDICES}/_stats/store`,
+        query: { ignore_unavailable: true, allow_no_indices: true },
+      })
+      return stats._all?.primaries?.store?.size_in_bytes ?? 0
+    }, toStoreError)
+  }
+
+  async close(): Promise<void> {
+    if (this.#closed) return
+    this.#closed = true
+    await Promise.allSettled(this.#running)
+    await this.#builder.close()
+    await this.#client.close()
+  }
+
+  /** Rejects with code `unsupported` where another engine answers, or one of another age. */
+  async check(isSupported: (version: EngineVersion) => boolean): Promise<void> {
+    await this.#run(async () => {
+      const { version } = await this.#client.request<{ version: EngineVersion }>({ method: 'GET', path: '/' })
+      if (isSupported(version)) return
+      const found = `${version.distribution ?? 'elasticsearch'} ${version.number}`
+      throw new BackendStoreError('unsupported', `not a supported search engine: ${found} where ${this.name} should be`)
+    }, toStoreError)
+  }
+
+  /** After whatever was written has become visible. */
+  #fresh<Result>(work: (search: Searcher) => Promise<Result>, translate = toStoreError as Translate): Promise<Result> {
+    return this.#run(async () => {
+      await this.#freshness.settle()
+      return work(this.#search)
+    }, translate)
+  }
+
+  async #run<Result>(work: () => Promise<Result>, translate: Translate): Promise<Result> {
+    if (this.#closed) throw new BackendStoreError('closed', 'the search store is closed')
+    const running = work()
+    this.#running.add(running)
+    try {
+      return await running
+    } catch (error) {
+      throw translate(error)
+    } finally {
+      this.#running.delete(running)
+    }
+  }
+}
+
+export interface EngineVersion {
+  readonly number: string
+  /** OpenSearch says that it is one; Elasticsearch says nothing. */
+  readonly distribution?: string
+}
+
+interface Stats {
+  readonly _all?: { readonly primaries?: { readonly store?: { readonly size_in_bytes?: number } } }
+}
+
+type Translate = (error: unknown) => unknown
+
+/** What a caller's own manifest throws is his. */
+function asTheyAre(error: unknown): unknown {
+  return error instanceof EngineError ? toStoreError(error) : error
+}

@@ -1,0 +1,3 @@
+import { engineSuites } from '../conformance/engine-suites.ts'
+
+engineSuites('opensearch-3')
