@@ -96,7 +96,7 @@ const PROXIED = new RegExp(`^/apis/${SEARCH_GROUP_VERSION.replaceAll('.', '\\.')
  * limit of requests in flight holds for them, so that nothing else may look like one.
  */
 export function isLongRunning(attributes: RequestAttributes, path: string, query: URLSearchParams): boolean {
-  if (!attributes.isResource) return false
+  if (!attributes.isResource) return path.startsWith('/debug/pprof/')
   if (attributes.resource === 'resourceregistries') return attributes.verb === 'watch'
   const native = attributes.resource === 'proxying' ? PROXIED.exec(path)?.[1] : undefined
   const target = native === undefined ? undefined : parseResourcePath(native)

@@ -2,7 +2,7 @@
 import type { IncomingMessage } from 'node:http'
 import type { Auditor } from '../apiserver/audit/auditor.ts'
 import { createApp, mountApp } from '../apiserver/create-app.ts'
-import { createListener } from '../apiserver/create-listener.ts'
+import { createListener, type Route } from '../apiserver/create-listener.ts'
 import type { Authenticator } from '../apiserver/authn/authenticator.ts'
 import type { Authorizer } from '../apiserver/authz/authorizer.ts'
 import type { Cors } from '../apiserver/cors.ts'
@@ -31,6 +31,8 @@ export interface HttpServerOptions {
   readonly headers?: Readonly<Record<string, string>>
   readonly cors?: Cors
   readonly audit?: Auditor
+  /** Besides those of the service. */
+  readonly routes?: readonly Route[]
   /** Between not ready and no longer accepting, so that load balancers notice. */
   readonly shutdownDelayMs: number
 }
@@ -56,17 +58,17 @@ export async function serveHttp(
   lifecycle: Lifecycle,
 ): Promise<RunningServer> {
   const stopping = new AbortController()
-  const { listen: where, shutdownDelayMs, checks = [], ...rest } = options
+  const { listen: where, shutdownDelayMs, checks = [], routes = [], ...rest } = options
   const plainPaths = createPlainPaths({
     version: VERSION,
     checks: [PING, ...service.checks, ...checks],
     metrics: service.metrics,
     platform: `${process.platform}/${process.arch}`,
-    paths: PATHS,
+    paths: [...PATHS, ...routes.map(({ prefix }) => prefix)],
   })
   const listener = createListener({
     ...rest,
-    routes: service.routes,
+    routes: [...service.routes, ...routes],
     fallback: mountApp(createApp(), plainPaths),
     metrics: new RequestMetrics(service.metrics),
     log,

@@ -30,6 +30,7 @@ import { serveHttp } from './http-server.ts'
 import { ELECTION_LIMITS, electedBy } from './leadership.ts'
 import type { Lifecycle } from './lifecycle.ts'
 import type { ServeConfig } from './options/config.ts'
+import { openProfiling } from './profiling.ts'
 import { serveRights } from './rights.ts'
 import { createService, type Runtime, type Service } from './service.ts'
 import { tlsOptions } from './tls.ts'
@@ -105,6 +106,7 @@ export async function runServe(
       checks: [access.trust.check],
       alwaysAllowPaths: config.alwaysAllowPaths,
       inFlight: { readOnly: config.maxRequestsInflight, mutating: config.maxMutatingRequestsInflight },
+      routes: await openProfiling(config.profiling, runtime, lifecycle),
       requestTimeoutMs: config.requestTimeoutMs,
       minWatchSeconds: config.minRequestTimeoutSeconds,
       ...(config.serving.hsts === undefined ? {} : { headers: { 'strict-transport-security': config.serving.hsts } }),

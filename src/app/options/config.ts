@@ -14,6 +14,7 @@ import { KARMADA_SEARCH_FLAGS } from './karmada-search-flags.ts'
 import { leaderElectionConfig, type LeaderElectionConfig } from './leader-election-config.ts'
 import { DEMO_FLAGS, SERVE_FLAGS, UP_FLAGS } from './local-flags.ts'
 import { helpOf, parseFlags } from './parse-flags.ts'
+import { profilingConfig, type ProfilingConfig } from './profiling-config.ts'
 import { tracingConfig, type TracingConfig } from './tracing-config.ts'
 import { authenticationConfig, servingConfig, type AuthenticationConfig, type ServingConfig } from './serving-config.ts'
 
@@ -67,6 +68,7 @@ export interface ServeConfig extends CommonConfig {
   readonly serving: ServingConfig
   readonly authentication: AuthenticationConfig
   readonly audit: AuditConfig | undefined
+  readonly profiling: ProfilingConfig
   /** Undefined: registries are kept in the data folder. */
   readonly etcd: EtcdConfig | undefined
   /** Undefined: this replica always leads. */
@@ -214,6 +216,7 @@ function completeServe(common: CommonConfig, flags: FlagReader, env: Environment
     serving: servingConfig(flags, warnings),
     authentication: authenticationConfig(flags),
     audit: auditConfig(flags, warnings),
+    profiling: profilingConfig(flags),
     etcd: etcdConfig(flags),
     leaderElection: leaderElectionConfig(flags),
     alwaysAllowPaths: allowedPaths(flags),

@@ -322,7 +322,12 @@ export const KARMADA_SEARCH_FLAGS: readonly FlagSpec[] = [
     honoured:
       'Go regular expressions of origins whose pages may read answers, each pinned to both ends of the host: ^https://console\\.example\\.com$. Taken are classes, groups, alternatives, quantifiers, anchors, and (?i) in front.',
   },
-  { name: 'debug-socket-path', group: 'server', type: 'string' },
+  {
+    name: 'debug-socket-path',
+    group: 'server',
+    type: 'string',
+    honoured: 'Unix-domain socket where profiles are served to whoever may open it.',
+  },
   { name: 'delete-collection-workers', group: 'storage', type: 'int', default: '1' },
   { name: 'disable-http2-serving', group: 'serving', type: 'bool', honoured: 'HTTP/1.1 alone.' },
   { name: 'disable-proxy', group: 'fleet', type: 'bool', honoured: 'Serve no proxying/….' },
@@ -330,7 +335,12 @@ export const KARMADA_SEARCH_FLAGS: readonly FlagSpec[] = [
   { name: 'emulated-version', group: 'server', type: 'strings' },
   { name: 'emulation-forward-compatible', group: 'server', type: 'bool' },
   { name: 'enable-garbage-collector', group: 'storage', type: 'bool', default: 'true' },
-  { name: 'enable-pprof', group: 'server', type: 'bool' },
+  {
+    name: 'enable-pprof',
+    group: 'server',
+    type: 'bool',
+    honoured: 'A port for profiles (--profiling-bind-address), and heap snapshots on the main one.',
+  },
   { name: 'enable-priority-and-fairness', group: 'server', type: 'bool', default: 'true' },
   { name: 'encryption-provider-config', group: 'storage', type: 'string' },
   { name: 'encryption-provider-config-automatic-reload', group: 'storage', type: 'bool' },
@@ -440,8 +450,21 @@ export const KARMADA_SEARCH_FLAGS: readonly FlagSpec[] = [
     type: 'bool',
     honoured: 'Another process may listen on the same port (SO_REUSEPORT).',
   },
-  { name: 'profiling', group: 'server', type: 'bool', default: 'true' },
-  { name: 'profiling-bind-address', group: 'server', type: 'string', default: ':6060' },
+  {
+    name: 'profiling',
+    group: 'server',
+    type: 'bool',
+    default: 'true',
+    honoured: 'CPU and heap profiles under /debug/pprof/ of the main port, for who may get that path.',
+  },
+  {
+    name: 'profiling-bind-address',
+    group: 'server',
+    type: 'string',
+    default: ':6060',
+    honoured:
+      'With --enable-pprof: where profiles are served over plain HTTP to whoever comes; without a host, on every address.',
+  },
   {
     name: 'request-timeout',
     group: 'server',
