@@ -56,6 +56,8 @@ export interface ListenerOptions {
   readonly metrics: RequestMetrics
   readonly log: Logger
   readonly clock: Clock
+  /** The server will stop: clients should take their next requests elsewhere. Default: when it stops. */
+  readonly draining?: AbortSignal
   /** The server stops: streams end. */
   readonly signal: AbortSignal
 }
@@ -65,6 +67,9 @@ const MAX_USER_AGENT = 256
 const MAX_URL = 48 * 1024
 /** Largest body taken, as in a kube-apiserver. */
 const MAX_BODY = 3 * 1024 * 1024
+
+/** Aborts never. */
+const NEVER = new AbortController().signal
 
 export function createListener(options: ListenerOptions): RequestListener {
   const routes = [...options.routes].sort((a, b) => b.prefix.length - a.prefix.length)
@@ -152,6 +157,7 @@ class Exchange {
   async #run(): Promise<void> {
     try {
       for (const [name, value] of Object.entries(this.#options.headers ?? {})) this.#response.setHeader(name, value)
+      this.#dismiss()
       this.#look()
     } catch (error) {
       this.#options.metrics.started(this.#kind)
@@ -165,6 +171,14 @@ class Exchange {
       this.#fail(error)
     } finally {
       this.#ended()
+    }
+  }
+
+  /** Over HTTP/1.1 a connection that ends by itself is not cut under a request. HTTP/2 has GOAWAY for that. */
+  #dismiss(): void {
+    const { signal, draining = signal } = this.#options
+    if (draining.aborted && this.#request.httpVersionMajor === 1) {
+      this.#response.setHeader('connection', 'close')
     }
   }
 
@@ -219,7 +233,8 @@ class Exchange {
 
   /** Who the request goes on as. Throws 403; a failure to decide refuses (fail closed). */
   async #admit(caller: UserInfo): Promise<UserInfo> {
-    const { authorize, alwaysAllowPaths, signal } = this.#options
+    const { authorize, alwaysAllowPaths } = this.#options
+    const signal = this.#stops
     const user = await impersonate(caller, this.#request, authorize, signal)
     if (user !== caller) this.#audit?.impersonated(user)
     if (isAlwaysAllowed(this.#path, alwaysAllowPaths)) return user
@@ -231,10 +246,10 @@ class Exchange {
 
   /** The place in flight is left when the handler is through, even where its client was told of a timeout before. */
   async #handle(user: UserInfo, timeoutMs: number, leave: () => void): Promise<void> {
-    const { clock, signal: stop, minWatchSeconds } = this.#options
+    const { clock, minWatchSeconds } = this.#options
     const route = this.#routeOf(this.#path)
     this.#route = route
-    const lifetime = new Lifetime({ response: this.#response, stop, timeoutMs, clock })
+    const lifetime = new Lifetime({ response: this.#response, stop: this.#stops, timeoutMs, clock })
     const request: ApiRequest = {
       method: this.#method,
       path: this.#path.slice(route.prefix.length),
@@ -252,6 +267,11 @@ class Exchange {
     } finally {
       lifetime.end()
     }
+  }
+
+  /** What ends by itself is let end; streams would hold up the stop. */
+  get #stops(): AbortSignal {
+    return this.#kind === 'watch' ? this.#options.signal : NEVER
   }
 
   #fail(error: unknown): void {

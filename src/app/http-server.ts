@@ -52,11 +52,12 @@ const PATHS = [
 
 /** Rejects where the address cannot be bound. Streams end when the server stops. */
 export async function serveHttp(
-  service: Service,
+  service: Pick<Service, 'routes' | 'checks' | 'metrics' | 'notReady'>,
   options: HttpServerOptions,
   { log, clock }: Runtime,
   lifecycle: Lifecycle,
 ): Promise<RunningServer> {
+  const draining = new AbortController()
   const stopping = new AbortController()
   const { listen: where, shutdownDelayMs, checks = [], routes = [], ...rest } = options
   const plainPaths = createPlainPaths({
@@ -73,14 +74,17 @@ export async function serveHttp(
     metrics: new RequestMetrics(service.metrics),
     log,
     clock,
+    draining: draining.signal,
     signal: stopping.signal,
   })
   const server = await listen(listener, where, clock)
   lifecycle.onStop('server', async (graceMs) => {
     service.notReady()
+    draining.abort(new Error('shutting down'))
     if (shutdownDelayMs > 0) await delay(shutdownDelayMs, clock)
+    log.info('no longer accepting requests')
     stopping.abort(new Error('shutting down'))
-    await server.close(graceMs)
+    await server.close(Math.max(0, graceMs - shutdownDelayMs))
   })
   return server
 }

@@ -13,7 +13,7 @@ import type { Fleet } from '../fleet/fleet.ts'
 import type { ColumnSource } from '../http/column-source.ts'
 import type { FieldSource } from '../http/field-source.ts'
 import type { Rights } from '../http/rights.ts'
-import { createForwarder } from '../proxy/forward/forward.ts'
+import type { Forwarder } from '../proxy/forward/forward.ts'
 import { createProxyHandler } from '../proxy/framework.ts'
 import { createCachePlugin } from '../proxy/plugins/cache.ts'
 import { createClusterPlugin } from '../proxy/plugins/cluster.ts'
@@ -23,7 +23,9 @@ import type { WatchGuards } from '../proxy/watch/watch-guards.ts'
 import type { MemberDiscovery } from '../proxy/ports.ts'
 import { createSearchCacheHandler } from '../search/cache-handler.ts'
 import { searchEndpoints } from '../search/endpoints.ts'
+import { whenSynced } from './first-sync-gate.ts'
 import type { ServiceOptions } from './service.ts'
+import type { SyncCheck } from './sync-check.ts'
 
 export interface PluginParts {
   readonly rights: { readonly rights: Rights; readonly guards: WatchGuards } | undefined
@@ -31,21 +33,25 @@ export interface PluginParts {
   readonly cache: Cache
   readonly discovery: MemberDiscovery
   readonly columns: ColumnSource
+  readonly forwarder: Forwarder
 }
 
 /** What the handlers of search and registries read besides `PluginParts`. */
 export interface RouteParts extends SearchParts {
   readonly registries: ResourceRegistriesHandlerOptions
+  /** Nothing but registries is answered before. */
+  readonly sync: Pick<SyncCheck, 'waitsFor'>
   readonly discovery: DiscoveryTracker
 }
 
 export function routesOf(options: ServiceOptions, parts: PluginParts, more: RouteParts): Route[] {
   const prefix = `/apis/${SEARCH_GROUP_VERSION}/resourceregistries`
   const fields = createSchemaFields({ ...parts, clock: options.runtime.clock })
+  const gated = (route: Route): Route => whenSynced(more.sync, route)
   return [
     { prefix, handler: createResourceRegistriesHandler(more.registries) },
-    ...searchRoutes(options, { ...parts, fields }, more.discovery, more),
-    ...proxyRoutes(options, { ...parts, fields }),
+    ...searchRoutes(options, { ...parts, fields }, more.discovery, more).map(gated),
+    ...proxyRoutes(options, { ...parts, fields }).map(gated),
   ]
 }
 
@@ -86,15 +92,15 @@ function searchRoutes(
 }
 
 function proxyRoutes(
-  { proxy, lastPlugin, runtime: { clock, random } }: ServiceOptions,
+  { proxy, sessions, lastPlugin, runtime: { clock, random } }: ServiceOptions,
   parts: PluginParts & Fields,
 ): Route[] {
   if (!proxy) return []
-  const { fleet, cache, columns, fields, rights } = parts
+  const { fleet, cache, columns, fields, rights, forwarder } = parts
   const plugins = [
     createCachePlugin({ cache, columns, fields, clock, random, rights }),
     createLivePlugin({ ...parts, clock, random }),
-    createClusterPlugin({ cache, rights, fleet, clock, forwarder: createForwarder({ clock }) }),
+    createClusterPlugin({ cache, rights, fleet, clock, forwarder, sessions }),
     lastPlugin(parts),
   ]
   return [{ prefix: `/apis/${SEARCH_GROUP_VERSION}/proxying`, handler: createProxyHandler({ plugins, fleet }) }]

@@ -77,6 +77,7 @@ async function createLocalService(
     folder: folder.path,
     search: true,
     proxy: true,
+    sessions: false,
     rights: memberRights(config.rights, runtime),
     lastPlugin: (parts) => createMembersPlugin({ ...parts, ...runtime }),
     onFault,

@@ -19,7 +19,9 @@ import { Fleet } from '../fleet/fleet.ts'
 import { createColumnSource } from '../http/column-source.ts'
 import type { Rights } from '../http/rights.ts'
 import { ALWAYS_LEADING, whileLeading } from '../leaderelection/leadership.ts'
+import { createForwarder } from '../proxy/forward/forward.ts'
 import type { Plugin } from '../proxy/plugin.ts'
+import { Streams } from '../proxy/streams/streams.ts'
 import { WatchGuards } from '../proxy/watch/watch-guards.ts'
 import { RegistryInformer } from '../registry/registry-informer.ts'
 import { ResourceRegistries } from '../registry/resource-registries.ts'
@@ -29,6 +31,7 @@ import { addProcessMetrics } from '../telemetry/process-metrics.ts'
 import type { Clock, Random } from '../util/clock.ts'
 import { sleep } from '../util/sleep.ts'
 import { crdLookups } from './crd-lookups.ts'
+import { IndexCheck } from './index-check.ts'
 import type { FollowedLeadership } from './leadership.ts'
 import type { Lifecycle } from './lifecycle.ts'
 import type { CommonConfig } from './options/config.ts'
@@ -56,6 +59,8 @@ export interface ServiceOptions extends RegistryStoreOptions {
   /** `search/…` and `proxying/…` are served. */
   readonly search: boolean
   readonly proxy: boolean
+  /** Callers may open sessions in workloads through the proxy: exec, attach, port-forward, `proxy`. */
+  readonly sessions: boolean
   /** Decides what callers see of each member; default: everybody sees everything. */
   readonly rights?: ((parts: Pick<Service, 'fleet' | 'metrics'>) => FollowedRights) | undefined
   /** Decides whether this replica does what only one may do; default: it is the only one. */
@@ -127,6 +132,9 @@ export async function createService(options: ServiceOptions): Promise<Service> {
   const writer = new BulkWriter({ ...mirroring, store })
   const columns = createColumnSource(crdLookups(cache, fleet, discovery, () => clock.monotonicMs()))
   const sync = new SyncCheck(controller, clock, config.syncTimeoutMs)
+  const isSynced = (): boolean => sync.waitsFor() === undefined
+  const indexed = (): Promise<void> => firstSync(controller, sync).then(() => writer.caughtUp())
+  const index = new IndexCheck(isSynced, clock, config.syncTimeoutMs)
   const rights = options.rights?.({ fleet, metrics })
   const leadership: FollowedLeadership = options.leadership?.({ metrics }) ?? ALWAYS_LEADING
   // Registries in a folder of its own no other replica sees.
@@ -156,6 +164,7 @@ export async function createService(options: ServiceOptions): Promise<Service> {
     discovery: memberDiscovery(fleet, discovery),
     columns,
     rights: guarded,
+    forwarder: createForwarder({ clock, streams: new Streams({ limit: config.maxStreams, registry: metrics }) }),
   }
   return {
     fleet,
@@ -168,8 +177,9 @@ export async function createService(options: ServiceOptions): Promise<Service> {
       discovery,
       store,
       writer,
+      sync,
     }),
-    checks: [sync],
+    checks: options.search ? [sync, index] : [sync],
     start(fleetSynced) {
       sync.start(fleetSynced)
       whoIsThere = fleetSynced
@@ -188,11 +198,12 @@ export async function createService(options: ServiceOptions): Promise<Service> {
       )
       lifecycle.run('discovery', (signal) => discovery.run(signal), onFault)
       lifecycle.run('registry informer', (signal) => informer.run(signal), onFault)
+      void indexed().then(() => index.caughtUp())
     },
     async settled(limitMs) {
       const late = new AbortController()
       const limit = sleep(limitMs, clock, late.signal).catch(() => undefined)
-      await Promise.race([firstSync(controller, sync).then(() => writer.caughtUp()), limit])
+      await Promise.race([indexed(), limit])
       late.abort()
     },
     notReady() {

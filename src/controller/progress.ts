@@ -3,6 +3,8 @@ import type { ClusterName } from '../kube/names.ts'
 import type { ActiveShard } from './active-shard.ts'
 
 export interface Progress {
+  /** Which registries there are has been read. */
+  readonly registriesSynced: boolean
   /**
    * Registries are read and planned for, every member has answered or failed, every shard has been listed or its member fails: waiting
    * longer brings nothing that is not on its way by retries.
@@ -26,6 +28,7 @@ export interface ProgressInput {
 export function progressOf({ registriesSynced, planPending, members, shards }: ProgressInput): Progress {
   const all = [...shards]
   return {
+    registriesSynced,
     settled:
       registriesSynced &&
       !planPending &&

@@ -18,7 +18,7 @@ export interface ApiRequest {
   readonly rawQuery: string
   readonly query: URLSearchParams
   readonly user: UserInfo
-  /** Aborts when the client is gone or the server stops. */
+  /** Aborts when the client is gone or the time is up; that of a stream when the server stops too. */
   readonly signal: AbortSignal
   /** How long a watch lasts at least whose client names no time, s; 0: for ever; default 1,800. */
   readonly minWatchSeconds?: number

@@ -1,6 +1,6 @@
 /** What the proxy asks of the rest of the program; declared here, joined in the composition root. */
 import type { DiscoveredResource } from '../fleet/discovery.ts'
-import type { MemberRequest, MemberResponse } from '../fleet/member.ts'
+import type { MemberClient, MemberRequest, MemberResponse } from '../fleet/member.ts'
 import type { ClusterName } from '../kube/names.ts'
 
 export interface MemberDiscovery {
@@ -14,4 +14,6 @@ export interface MemberDiscovery {
 /** Speaks to the control plane with the service's own credentials, which may impersonate. Structurally a MemberClient. */
 export interface HostClient {
   request(request: MemberRequest): Promise<MemberResponse>
+  /** Absent: this one cannot. */
+  readonly upgrade?: NonNullable<MemberClient['upgrade']>
 }

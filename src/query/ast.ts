@@ -17,7 +17,12 @@ export type QueryNode =
   | { readonly type: 'or'; readonly children: readonly QueryNode[] }
   | { readonly type: 'not'; readonly child: QueryNode }
   /** Free text: a word or, in quotes, a phrase. */
-  | { readonly type: 'text'; readonly value: QueryValue }
+  | {
+      readonly type: 'text'
+      readonly value: QueryValue
+      /** What it looks like and is not, for its author. */
+      readonly hint?: string
+    }
   /** `field:value`, `field>=value`, `field:(a,b)`: one of the values. `field` as typed. */
   | {
       readonly type: 'field'
@@ -25,6 +30,7 @@ export type QueryNode =
       readonly operator: Operator
       readonly values: readonly QueryValue[]
       readonly at: number
+      readonly hint?: string
     }
 
 /** A query with nothing in it matches everything. */

@@ -1,14 +1,22 @@
 /**
  * Parses a query. Everything is literal unless it reads as syntax, so that whatever somebody pastes is searched for as it
- * stands: an unknown field, an unclosed quote or bracket, a trailing AND are plain text. The only faults are the limits.
- *
- *     query  := all ("OR" all)*
- *     all    := unary ("AND"? unary)*
- *     unary  := ("-" | "NOT ") unary | "(" query ")" | field operator value | text
- *     value  := word | "quoted \" text" | "(" value ("," value)* ")"
+ * stands: an unclosed quote or bracket, a trailing AND, an operator in small letters are plain text, and carry a hint that
+ * says so. The only faults are the limits.
  */
 import { badRequest } from '../kube/status-error.ts'
 import type { Operator, QueryNode, QueryValue } from './ast.ts'
+
+/** As docs/query-language.md has it (test/query/grammar.test.ts). */
+export const GRAMMAR = `query    = [ all , { space , "OR" , space , all } ] ;
+all      = unary , { space , [ "AND" , space ] , unary } ;
+unary    = "-" , operand | "NOT" , space , unary | operand ;
+operand  = "(" , query , ")" | field , operator , value | field , "~" , pattern | text ;
+operator = ":" | "=" | "!=" | "<" | "<=" | ">" | ">=" ;
+value    = one | "(" , one , { [ space ] , "," , [ space ] , one } , ")" | "(" , one , { space , "OR" , space , one } , ")" ;
+one      = word | quoted ;
+pattern  = word | quoted ;
+text     = word | quoted ;
+`
 
 /** More is a mistake or an attack: every term costs an index look-up. */
 export const MAX_QUERY_CHARS = 12_000
@@ -28,6 +36,28 @@ export function parseQuery(text: string, isField: (name: string) => boolean): Qu
 /** The 400 of a query that cannot be understood, `at` counted from 0. */
 export function syntaxError(message: string, at: number): Error {
   return badRequest(`query syntax error at position ${at}: ${message}`)
+}
+
+function withHint<Node extends QueryNode>(node: Node, hint: string | undefined): Node {
+  return hint === undefined ? node : { ...node, hint }
+}
+
+/** Of a text that begins or ends as if there were another half. */
+function openHint(text: string, at: number): string | undefined {
+  const what = text.startsWith('"') ? 'quote' : text.startsWith('(') && !isBalanced(text) ? 'bracket' : undefined
+  if (what !== undefined) return `nothing closes the ${what} at position ${at}: it was searched for as text`
+  if (/^[^(]*\)/.test(text))
+    return `nothing opens the bracket at position ${at + text.indexOf(')')}: it was searched for as text`
+  return undefined
+}
+
+function isBalanced(text: string): boolean {
+  let open = 0
+  for (const c of text) {
+    if (c === '(') open++
+    if (c === ')' && --open < 0) return false
+  }
+  return open === 0
 }
 
 class Parser {
@@ -107,7 +137,8 @@ class Parser {
       return undefined
     }
     this.#count(at)
-    return { type: 'field', field, operator: operator as Operator, values, at }
+    const node = { type: 'field', field, operator: operator as Operator, values, at } as const
+    return withHint(node, values.map(({ text, quoted, at: place }) => (quoted ? undefined : openHint(text, place)))[0])
   }
 
   /** The value behind an operator; nothing where white space or the end follows, but for `label.x=`, the empty value. */
@@ -162,7 +193,23 @@ class Parser {
   #textTerm(depth: number): QueryNode {
     this.#count(this.#at)
     const at = this.#at
-    return { type: 'text', value: this.#value(depth, /\s/) ?? { text: '', quoted: true, at } }
+    const value = this.#value(depth, /\s/) ?? { text: '', quoted: true, at }
+    return withHint({ type: 'text', value }, value.quoted ? undefined : this.#hint(value))
+  }
+
+  #hint({ text, at }: QueryValue): string | undefined {
+    if (/^(and|or|not)$/i.test(text)) {
+      const operator = text.toUpperCase()
+      return text === operator
+        ? `"${text}" at position ${at} joins nothing: it was searched for as a word`
+        : `"${text}" at position ${at} was searched for as a word; the operator is ${operator}`
+    }
+    FIELD.lastIndex = 0
+    const [whole, field = ''] = FIELD.exec(text) ?? []
+    if (whole === text && this.#isField(field)) {
+      return `"${text}" at position ${at} has no value: it was searched for as text; ${field}:* finds what has one`
+    }
+    return openHint(text, at)
   }
 
   /** The text of a quoted string, without its quotes; undefined where none begins here or it has no end. */

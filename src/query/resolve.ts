@@ -101,26 +101,27 @@ class Resolver {
         return child === undefined ? undefined : { type: 'not', child }
       }
       case 'text':
-        return this.#text(node.value, positive)
+        if (node.hint !== undefined) this.warnings.add(node.hint)
+        return this.#text(node.value, positive, node.hint !== undefined)
       case 'field':
         return this.#field(node)
     }
   }
 
-  #text(value: QueryValue, positive: boolean): Predicate | undefined {
+  #text(value: QueryValue, positive: boolean, hinted: boolean): Predicate | undefined {
     if (!value.quoted && value.text === '*') return { type: 'all' }
     const predicate = value.quoted ? phrase(value.text, false, true) : pattern(value.text)
     if (predicate === undefined) {
-      if (value.text !== '') this.warnings.add(`${quote(value.text)} has no letters or digits: ignored`)
+      if (value.text !== '' && !hinted) this.warnings.add(`${quote(value.text)} has no letters or digits: ignored`)
       return undefined
     }
-    if (!value.quoted) this.#warnOfUnknownField(value.text)
+    if (!value.quoted && !hinted) this.#warnOfUnknownField(value.text)
     if (positive) this.ranked.push(predicate)
     return predicate
   }
 
   #warnOfUnknownField(text: string): void {
-    const [, name] = /^([A-Za-z]+)(?:!=|[<>]=?|=|:(?=[A-Za-z*]))./.exec(text) ?? []
+    const [, name] = /^([A-Za-z]+)(?:!=|[<>]=?|[=~]|:(?=[A-Za-z*]))./.exec(text) ?? []
     if (name !== undefined) this.warnings.add(`${quote(name)} is no field: ${quote(text)} was searched for as text`)
   }
 
@@ -131,6 +132,7 @@ class Resolver {
       throw syntaxError(`${quote(node.field)} is not indexed`, node.at)
     }
     const { operator } = node
+    if (node.hint !== undefined) this.warnings.add(node.hint)
     if (operator === '!=') return { type: 'not', child: this.#anyOf(field, '=', node.values) }
     return this.#anyOf(field, operator, node.values)
   }

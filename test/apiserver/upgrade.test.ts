@@ -16,7 +16,7 @@ import { sendJson } from '../../src/http/answer.ts'
 import { createLogger } from '../../src/telemetry/logger.ts'
 import { createMetricsRegistry } from '../../src/telemetry/metrics.ts'
 import { systemClock } from '../../src/util/clock.ts'
-import { until } from '../support/fake-clock.ts'
+import { FakeClock, until } from '../support/fake-clock.ts'
 import { trustedTls } from '../support/test-tls.ts'
 import { askUpgrade, readToEnd, type UpgradeWish } from '../support/upgrade-client.ts'
 
@@ -60,7 +60,7 @@ describe('upgrades on the listener', () => {
       ...overrides,
     })
     const where = { host: '127.0.0.1', port: 0, ...(tls === undefined ? {} : { tls }) }
-    server = await listen(listener, where, systemClock)
+    server = await listen(listener, where, overrides.clock ?? systemClock)
     const { url } = server
     return { registry, url, ask: (wish: Partial<UpgradeWish> = {}) => askUpgrade({ url: url + EXEC, ...wish }) }
   }
@@ -171,6 +171,27 @@ describe('upgrades on the listener', () => {
     gone.abort()
     await assert.rejects(answer)
     await until(() => signal.aborted)
+  })
+
+  it('goes on while the server drains, and is cut at the end of its grace', async () => {
+    const clock = new FakeClock()
+    const stop = new AbortController()
+    const { ask } = await start(shout, { signal: stop.signal, clock })
+    const { socket } = await ask()
+    assert.ok(socket)
+    stop.abort(new Error('shutting down'))
+    const stopped = server!.close(5_000)
+    server = undefined
+    socket.write('finish this')
+    assert.equal(String((await once(socket, 'data'))[0]), 'FINISH THIS')
+    await clock.advance(4_999)
+    socket.write('and this')
+    assert.equal(String((await once(socket, 'data'))[0]), 'AND THIS')
+    const cut = readToEnd(socket)
+    await clock.advance(1)
+    await cut
+    await stopped
+    socket.destroy()
   })
 
   it('keeps pages of other sites away', async () => {

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { MemberError } from '../../src/fleet/member-error.ts'
 import type { MemberRequest } from '../../src/fleet/member.ts'
+import { createForwarder } from '../../src/proxy/forward/forward.ts'
 import { impersonationHeaders } from '../../src/proxy/impersonation.ts'
 import { createKarmadaPlugin } from '../../src/proxy/plugins/karmada.ts'
 import { WatchGuards } from '../../src/proxy/watch/watch-guards.ts'
@@ -42,7 +43,15 @@ function withHost(
   const onFault = assert.ifError
   const guarded = rights && { rights, guards: new WatchGuards({ rights, cache, clock, onFault }) }
   const sources = { discovery, fleet: members.fleet, rights: guarded }
-  const plugin = createKarmadaPlugin({ host, cache, columns, clock, random: () => 0, ...sources })
+  const plugin = createKarmadaPlugin({
+    host,
+    cache,
+    columns,
+    clock,
+    random: () => 0,
+    forwarder: createForwarder({ clock }),
+    ...sources,
+  })
   return withApi(fleet, members, (api) => run(api, asked, members), { behind: [plugin] })
 }
 

@@ -34,6 +34,8 @@ test('what reads as syntax is syntax', () => {
     ['status:(x,"y z", w) kind:(A OR B)', 'and(status:[x|y z|w] kind:[A|B])'],
     ['label.app= label.app.kubernetes.io/name:x', 'and(label.app=[] label.app.kubernetes.io/name:[x])'],
     ['name:"a \\" b\\\\" "c d"', `and(name:[a " b\\] 'c d')`],
+    ['name~^(a|b)-[0-9]+$ (name~a|b)', 'and(name~[^(a|b)-[0-9]+$] name~[a|b])'],
+    ['name~"a b"', 'name~[a b]'],
     ['(kind:Pod OR kind:Node)', 'or(kind:[Pod] kind:[Node])'],
     ['name:f(x) (name:f(x))', 'and(name:[f(x)] name:[f(x)])'],
     ['-name:test*', '!name:[test*]'],
@@ -73,6 +75,44 @@ test('I1: what does not is literal', () => {
   assert.equal(shown(parse('kind: Pod')), 'and(kind: Pod)')
   assert.equal(shown(parse('( ( b')), 'and(( ( b)')
   assert.equal(shown(parse('status:(a b')), 'and(status:[(a] b)')
+})
+
+test('what looks like syntax and is none says so, with its position', () => {
+  const hints = (node: QueryNode): string[] => {
+    if (node.type === 'and' || node.type === 'or') return node.children.flatMap(hints)
+    if (node.type === 'not') return hints(node.child)
+    return node.hint === undefined ? [] : [node.hint]
+  }
+  const expected: [string, RegExp][] = [
+    ['(a or b)', /^"or" at position 3 was searched for as a word; the operator is OR$/],
+    ['a and b', /"and" at position 2 .* AND$/],
+    ['not a', /"not" at position 0 .* NOT$/],
+    ['a OR', /^"OR" at position 2 joins nothing/],
+    ['OR a', /"OR" at position 0 joins nothing/],
+    ['(a OR )', /"OR" at position 3 joins nothing/],
+    ['ns:', /^"ns:" at position 0 has no value: .*ns:\* finds/],
+    ['kind: Pod', /"kind:" at position 0 has no value/],
+    ['x name~', /"name~" at position 2 has no value/],
+    ['a "b c', /nothing closes the quote at position 2/],
+    ['((a b', /nothing closes the bracket at position 0/],
+    ['a b)', /nothing opens the bracket at position 3/],
+    ['status:(a b', /nothing closes the bracket at position 7/],
+    ['name:"a', /nothing closes the quote at position 5/],
+  ]
+  for (const [text, hint] of expected) assert.match(hints(parse(text)).join('\n'), hint, text)
+  for (const text of [
+    'a OR b',
+    '(a OR b)',
+    'name:f(x)',
+    '(name:f(x))',
+    'foo[0]',
+    '"or"',
+    'a(b)',
+    'ns:x',
+    'label.app=',
+  ]) {
+    assert.deepEqual(hints(parse(text)), [], text)
+  }
 })
 
 test('limits are told with their position', () => {

@@ -164,38 +164,10 @@ export interface ServeOptions {
 /** Starts `fleetsearch serve` and the APIService in front of it; resolves when the APIService is Available. */
 export async function startServe(host: RealCluster, options: ServeOptions = {}): Promise<ServeProcess> {
   const [port] = await freePorts(1)
-  const authority = await createAuthority('serving')
-  const pair = await authority.issue({
-    commonName: 'karmada-search',
-    dnsNames: ['karmada-search.karmada-system.svc', 'localhost'],
-    ips: ['127.0.0.1'],
-  })
-  const file = (name: string): string => path.join(host.folder, name)
-  await Promise.all([
-    writeFile(file('search.crt'), pair.certPem),
-    writeFile(file('search.key'), pair.keyPem, { mode: 0o600 }),
-  ])
-  const start = (): Promise<GuardedProcess> =>
-    startGuarded({
-      command: process.execPath,
-      args: [
-        path.join(import.meta.dirname, '../../bin/fleetsearch.js'),
-        'serve',
-        ...serveFlags(host, port!, file),
-        ...(options.lookup === true ? [] : trustFlags(host)),
-        ...(options.kubeconfigPath === undefined ? [] : [`--kubeconfig=${options.kubeconfigPath}`]),
-        ...(options.flags ?? []),
-      ],
-      logPath: file('fleetsearch.log'),
-    })
+  const caPem = await issueServing(host)
+  const start = (): Promise<GuardedProcess> => spawnServe(host, { ...options, port: port!, name: 'fleetsearch' })
   let running = await start()
-  await host.ok('/api/v1/namespaces/karmada-system/services', {
-    body: {
-      metadata: { name: 'karmada-search' },
-      spec: { type: 'ExternalName', externalName: 'localhost', ports: [{ port }] },
-    },
-  })
-  await host.ok('/apis/apiregistration.k8s.io/v1/apiservices', { body: apiService(port!, authority.certPem) })
+  await installApiService(host, port!, caPem)
   const url = `https://127.0.0.1:${port!}`
   await untilAvailable(host, () => running)
   return {
@@ -204,7 +176,7 @@ export async function startServe(host: RealCluster, options: ServeOptions = {}):
     },
     port: port!,
     url,
-    caPem: authority.certPem,
+    caPem,
     async restart() {
       await running.stop()
       running = await start()
@@ -214,14 +186,63 @@ export async function startServe(host: RealCluster, options: ServeOptions = {}):
   }
 }
 
-function serveFlags(host: RealCluster, port: number, file: (name: string) => string): string[] {
+/** A serving certificate in the host's folder, for every replica; returns its CA. */
+export async function issueServing(host: RealCluster): Promise<string> {
+  const authority = await createAuthority('serving')
+  const pair = await authority.issue({
+    commonName: 'karmada-search',
+    dnsNames: ['karmada-search.karmada-system.svc', 'localhost'],
+    ips: ['127.0.0.1'],
+  })
+  await Promise.all([
+    writeFile(path.join(host.folder, 'search.crt'), pair.certPem),
+    writeFile(path.join(host.folder, 'search.key'), pair.keyPem, { mode: 0o600 }),
+  ])
+  return authority.certPem
+}
+
+export interface SpawnOptions extends ServeOptions {
+  readonly port: number
+  /** Of its log and its data. */
+  readonly name: string
+}
+
+/** One `fleetsearch serve`, with the certificate of `issueServing`. Resolves when the process runs. */
+export function spawnServe(host: RealCluster, options: SpawnOptions): Promise<GuardedProcess> {
+  const file = (name: string): string => path.join(host.folder, name)
+  return startGuarded({
+    command: process.execPath,
+    args: [
+      path.join(import.meta.dirname, '../../bin/fleetsearch.js'),
+      'serve',
+      ...serveFlags(host, options.port, options.name, file),
+      ...(options.lookup === true ? [] : trustFlags(host)),
+      ...(options.kubeconfigPath === undefined ? [] : [`--kubeconfig=${options.kubeconfigPath}`]),
+      ...(options.flags ?? []),
+    ],
+    logPath: file(`${options.name}.log`),
+  })
+}
+
+/** The APIService and, behind it, whatever listens on this port of localhost. */
+export async function installApiService(host: RealCluster, port: number, caPem: string): Promise<void> {
+  await host.ok('/api/v1/namespaces/karmada-system/services', {
+    body: {
+      metadata: { name: 'karmada-search' },
+      spec: { type: 'ExternalName', externalName: 'localhost', ports: [{ port }] },
+    },
+  })
+  await host.ok('/apis/apiregistration.k8s.io/v1/apiservices', { body: apiService(port, caPem) })
+}
+
+function serveFlags(host: RealCluster, port: number, name: string, file: (name: string) => string): string[] {
   return [
     `--kubeconfig=${host.kubeconfigPath}`,
     '--bind-address=127.0.0.1',
     `--secure-port=${port}`,
     `--tls-cert-file=${file('search.crt')}`,
     `--tls-private-key-file=${file('search.key')}`,
-    `--data-dir=${file('fleetsearch-data')}`,
+    `--data-dir=${file(`${name}-data`)}`,
     '--log-level=info',
   ]
 }

@@ -36,6 +36,8 @@ export interface WholeService extends TestClient {
 }
 
 export interface WholeServiceOptions extends Pick<ServiceOptions, 'maxRegistryBytes' | 'rights'> {
+  /** Default 1,000. */
+  readonly maxStreams?: number
   /** Default: one user, `tester`. */
   readonly authenticate?: Authenticator
   /** Default: everybody may do everything. */
@@ -58,6 +60,7 @@ export async function startWholeService({
   caPem,
   patience,
   tracing,
+  maxStreams = 1_000,
   authenticate = () => TESTER,
   authorize = allowAll,
   ...options
@@ -75,6 +78,7 @@ export async function startWholeService({
       staleClusters: 'keep',
       syncTimeoutMs: 5_000,
       watchWindowBytes: 1 << 20,
+      maxStreams,
       rights: 'off',
       dataDir: folder,
       warnings: [],
@@ -85,6 +89,7 @@ export async function startWholeService({
     folder,
     search: true,
     proxy: true,
+    sessions: true,
     lastPlugin: (parts) => createMembersPlugin({ ...parts, ...runtime }),
     onFault: (error) => faults.push(error),
     ...options,
@@ -120,7 +125,7 @@ export async function startWholeService({
       const facts = { name: name as ClusterName, uid: `uid-${name}`, labels: {}, provider: '', region: '', zones: [] }
       const credentials = { current: () => Promise.resolve({ tls: {}, headers: {} }) }
       const member = createMemberClient({ server: url, credentials, qps: 0, clock: systemClock })
-      service.fleet.engage({ ...facts, ready: true }, member)
+      service.fleet.engage({ ...facts, ready: true }, member, { identity: 'impersonated', client: member })
     },
     async register(name, ...kinds) {
       const resourceSelectors = kinds.map((text) => {

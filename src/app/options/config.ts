@@ -26,6 +26,8 @@ export interface CommonConfig {
   readonly staleClusters: 'keep' | 'drop'
   readonly syncTimeoutMs: number
   readonly watchWindowBytes: number
+  /** Connections given to other protocols at once (exec, port-forward); 0: no limit. */
+  readonly maxStreams: number
   readonly rights: RightsMode
   /** Undefined: no traces. */
   readonly tracing?: TracingConfig | undefined
@@ -148,6 +150,7 @@ function complete(
     staleClusters: flags.choice('stale-clusters', ['keep', 'drop']),
     syncTimeoutMs: flags.durationMs('sync-timeout'),
     watchWindowBytes: flags.number('watch-window-bytes', 2 ** 20, 2 ** 40),
+    maxStreams: flags.number('max-streams', 0, 1_000_000),
     rights: rightsMode(command, flags),
     tracing: tracingConfig(flags, env, version),
     dataDir: flags.text('data-dir'),

@@ -24,7 +24,7 @@ const SYNC_TIMEOUT: FlagSpec = {
   group: 'local',
   type: 'duration',
   default: '30s',
-  honoured: 'How long readiness waits for the first list of clusters that do not answer.',
+  honoured: 'How long readiness waits where nothing more arrives of the first lists: for clusters that do not answer.',
 }
 
 const WATCH_WINDOW: FlagSpec = {
@@ -33,6 +33,14 @@ const WATCH_WINDOW: FlagSpec = {
   type: 'int',
   default: '67108864',
   honoured: 'Bytes of recent events kept for each resource, so that watches can resume.',
+}
+
+const MAX_STREAMS: FlagSpec = {
+  name: 'max-streams',
+  group: 'local',
+  type: 'int',
+  default: '1000',
+  honoured: 'How many exec, attach, port-forward and other sessions may be open at once; 0: no limit. Beyond it: 429.',
 }
 
 const RIGHTS =
@@ -55,7 +63,7 @@ const SERVE_RIGHTS: FlagSpec = {
   honoured: RIGHTS,
 }
 
-const COMMON: readonly FlagSpec[] = [LOG_LEVEL, STALE_CLUSTERS, SYNC_TIMEOUT, WATCH_WINDOW]
+const COMMON: readonly FlagSpec[] = [LOG_LEVEL, STALE_CLUSTERS, SYNC_TIMEOUT, WATCH_WINDOW, MAX_STREAMS]
 
 const PORT: FlagSpec = {
   name: 'port',

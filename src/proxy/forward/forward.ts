@@ -15,6 +15,8 @@ import { forwardFault } from './forward-fault.ts'
 import { answerHeaders, requestHeaders, type Headers } from './headers.ts'
 import { HeldPrivileges } from './held-privileges.ts'
 import { isApplication, isStreaming } from './streaming.ts'
+import { relayUpgrade } from '../streams/relay-upgrade.ts'
+import { unboundedStreams, type Streams } from '../streams/streams.ts'
 
 /** A kube-apiserver gives a request 60 s itself. */
 const HEAD_MS = 65_000
@@ -34,30 +36,47 @@ export interface Forwarder {
    * credentials that act for the caller (401): that is not the caller's fault.
    */
   ask(request: ProxyRequest, destination: Destination, options?: ForwardOptions): Promise<MemberResponse>
-  /** Asks, and hands the answer on as it comes. */
+  /** Asks, and hands the answer on as it comes; of what streams, an upgrade's connection too. */
   forward(request: ProxyRequest, destination: Destination, options?: ForwardOptions): Promise<void>
   /** The headers that say who the caller is, for whoever opens connections of its own (upgrades). */
   identity(request: ProxyRequest, destination: Destination): Promise<Headers>
 }
 
-export function createForwarder({ clock }: { readonly clock: Clock }): Forwarder {
+export interface ForwarderOptions {
+  readonly clock: Clock
+  /** Default: other protocols are neither bounded nor counted. */
+  readonly streams?: Streams
+}
+
+export function createForwarder({ clock, streams = unboundedStreams() }: ForwarderOptions): Forwarder {
   const privileges = new HeldPrivileges(clock)
   const identity: Forwarder['identity'] = ({ request }, destination) =>
     callerHeaders(request.user, destination, privileges)
   const ask: Forwarder['ask'] = async (request, destination, options = {}) => {
     const caller = await identity(request, destination)
     const answer = await send(request, destination, { ...options, caller })
-    if (answer.status !== 401 || isApplication(request)) return answer
-    await answer.bytes().catch(() => undefined)
-    throw new StatusError('badGateway', `${destination.name} does not accept the credentials it is reached with`)
+    return accepted(request, destination, answer)
   }
   return {
     identity,
     ask,
     async forward(request, destination, options) {
-      await relayAnswer(request, await ask(request, destination, options))
+      const { upgrade } = request.request
+      if (upgrade === undefined || !isStreaming(request)) {
+        return relayAnswer(request, await ask(request, destination, options))
+      }
+      const caller = await identity(request, destination)
+      const answer = await relayUpgrade(request, destination, { upgrade, identity: caller, streams, clock })
+      if (answer !== undefined) await relayAnswer(request, await accepted(request, destination, answer))
     },
   }
+}
+
+/** 401 says of our credentials that they are no good, unless an application says it of its caller's. */
+async function accepted(request: ProxyRequest, { name }: Destination, answer: MemberResponse): Promise<MemberResponse> {
+  if (answer.status !== 401 || isApplication(request)) return answer
+  await answer.bytes().catch(() => undefined)
+  throw new StatusError('badGateway', `${name} does not accept the credentials it is reached with`)
 }
 
 interface SendOptions extends ForwardOptions {

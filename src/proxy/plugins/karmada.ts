@@ -15,6 +15,9 @@ import { mergeDocuments } from '../discovery/merge-documents.ts'
 import type { MergedGroup } from '../discovery/merged-resources.ts'
 import { sendDocument } from '../discovery/send-document.ts'
 import { impersonationHeaders } from '../impersonation.ts'
+import { hostDestination, memberDestination } from '../forward/destination.ts'
+import type { Forwarder } from '../forward/forward.ts'
+import { isApplication, isSession } from '../forward/streaming.ts'
 import { isPublicPath } from '../live/any-member.ts'
 import { forwardedHeaders, relay, relayStream } from '../live/relay.ts'
 import { serveHostOpenApi } from '../openapi/host-openapi.ts'
@@ -30,6 +33,7 @@ import { reachable, serveDiscovery, servePublic } from './members.ts'
 export interface KarmadaPluginOptions extends MembersPluginOptions {
   readonly host: HostClient
   readonly cache: Pick<CacheReader, 'resource'>
+  readonly forwarder: Forwarder
 }
 
 /** A control plane gives a list 60 s itself. */
@@ -44,6 +48,7 @@ export function createKarmadaPlugin(options: KarmadaPluginOptions): Plugin {
     async connect(request) {
       const { method } = request.request
       if (isSelfReview(request)) return answerReview(options, api, request)
+      if (isSession(request) || isApplication(request)) return forwardSession(options, request)
       if (method !== 'GET' && method !== 'HEAD') {
         throw notImplemented(`${request.verb} is not forwarded to the control plane by this version`)
       }
@@ -61,6 +66,12 @@ export function createKarmadaPlugin(options: KarmadaPluginOptions): Plugin {
       await forward(options, request)
     },
   }
+}
+
+/** Into a workload of the control plane, or of the chosen member. */
+function forwardSession({ forwarder, host, fleet }: KarmadaPluginOptions, request: ProxyRequest): Promise<void> {
+  const member = request.cluster === undefined ? undefined : fleet.member(request.cluster)
+  return forwarder.forward(request, member === undefined ? hostDestination(host) : memberDestination(member))
 }
 
 /** Documents that every authenticated caller may read; resources there are read as the caller, which comes later. */
