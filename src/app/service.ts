@@ -36,7 +36,7 @@ import type { FollowedLeadership } from './leadership.ts'
 import type { Lifecycle } from './lifecycle.ts'
 import type { CommonConfig } from './options/config.ts'
 import { readyClusters } from './ready-clusters.ts'
-import { registryStats } from './registry-stats.ts'
+import { cachedShards, registryStats } from './registry-stats.ts'
 import { openRegistryStore, type RegistryStoreOptions } from './registry-store.ts'
 import { memberDiscovery, routesOf, type PluginParts } from './routes.ts'
 import { openDeadLetters, openSearchStore } from './search-store.ts'
@@ -152,6 +152,7 @@ export async function createService(options: ServiceOptions): Promise<Service> {
     controller,
     registries: informer,
     store: registries,
+    cached: () => cachedShards(cache),
     backend: (registry) => mirrors.verdict(registry),
     clock,
     logger: log,

@@ -3,6 +3,7 @@ import type { Condition, ResourceRegistry } from '../api/resource-registry.ts'
 import { gvrKey } from '../kube/group-version.ts'
 import type { ActiveShard } from './active-shard.ts'
 import type { Verdict } from './backend-condition.ts'
+import { clusterLags, lagText, objectsText, type CachedLook } from './cluster-lag.ts'
 import type { Plan } from './plan.ts'
 
 export interface ConditionsInput {
@@ -12,11 +13,15 @@ export interface ConditionsInput {
   readonly shards: readonly Pick<ActiveShard, 'planned' | 'synced' | 'failure'>[]
   /** Of the stores that mirror it; default: that is somebody else's to say. */
   readonly backend?: Verdict | undefined
+  readonly cached: CachedLook
+  /** Monotonic. */
+  readonly nowMs: number
   /** RFC 3339, for conditions whose status changes. */
   readonly now: string
 }
 
 const SHOWN = 5 // clusters, problems: a status is read by people
+const MESSAGE_CHARS = 1_000 // names may be long
 
 /**
  * `Ready`: everything that is asked for has been listed. `Synced`: and is being followed, so that answers are current.
@@ -48,7 +53,7 @@ export function registryConditions(input: ConditionsInput): readonly Condition[]
   return [...others, ...ours]
 }
 
-function readyOf({ registry, plan, shards }: ConditionsInput): Verdict {
+function readyOf({ registry, plan, shards, cached }: ConditionsInput): Verdict {
   const problems = plan.problems.filter((problem) => problem.registry === registry.metadata.name)
   const [problem] = problems
   if (problem !== undefined) {
@@ -59,16 +64,26 @@ function readyOf({ registry, plan, shards }: ConditionsInput): Verdict {
   if (missing.length > 0)
     return { status: 'False', reason: 'Listing', message: `not listed yet: ${clustersOf(missing)}` }
   const clusters = new Set(shards.map(({ planned }) => planned.cluster)).size
-  return { status: 'True', reason: 'Listed', message: `${shards.length} resources in ${clusters} clusters are cached` }
+  const objects = objectsText(shards.reduce((sum, { planned }) => sum + (cached(planned)?.objects ?? 0), 0))
+  const message = `${shards.length} resources in ${clusters} clusters are cached, ${objects}`
+  return { status: 'True', reason: 'Listed', message }
 }
 
-function syncedOf({ shards }: ConditionsInput): Verdict {
+/** Each cluster with what is cached of it and how far it is behind, the furthest first. */
+function syncedOf({ shards, cached, nowMs }: ConditionsInput): Verdict {
+  const message = bounded(clusterLags(shards, cached, nowMs).map(lagText), '; ')
   const failing = shards.filter(({ failure }) => failure !== undefined)
-  if (failing.length > 0) return { status: 'False', reason: 'ClustersFail', message: clustersOf(failing) }
-  const missing = shards.filter(({ synced }) => !synced)
-  if (missing.length > 0)
-    return { status: 'False', reason: 'Listing', message: `not listed yet: ${clustersOf(missing)}` }
-  return { status: 'True', reason: 'Followed', message: 'every cached resource is followed' }
+  if (failing.length > 0) return { status: 'False', reason: 'ClustersFail', message }
+  if (shards.some(({ synced }) => !synced)) return { status: 'False', reason: 'Listing', message }
+  return { status: 'True', reason: 'Followed', message: message === '' ? 'nothing is cached' : message }
+}
+
+/** Says more than the last one did: a status, a reason or a generation, not only a wording. */
+export function isNews(conditions: readonly Condition[], before: readonly Condition[] = []): boolean {
+  return conditions.some(({ type, status, reason, observedGeneration }) => {
+    const old = before.find((condition) => condition.type === type)
+    return old?.status !== status || old.reason !== reason || old.observedGeneration !== observedGeneration
+  })
 }
 
 /** `m1 (v1/pods: refused), m2, and 3 more`: each cluster with the first resource that fails there. */
@@ -85,5 +100,6 @@ function clustersOf(shards: ConditionsInput['shards']): string {
 function bounded(texts: readonly string[], separator: string): string {
   const shown = texts.slice(0, SHOWN)
   const more = texts.length - shown.length
-  return [...shown, ...(more === 0 ? [] : [`and ${more} more`])].join(separator)
+  const text = [...shown, ...(more === 0 ? [] : [`and ${more} more`])].join(separator)
+  return text.length <= MESSAGE_CHARS ? text : `${text.slice(0, MESSAGE_CHARS - 1)}…`
 }

@@ -101,12 +101,17 @@ export class LeaderElector implements Leadership {
   /** Renews until the lease is another's, or could not be renewed in time. */
   async #keep(signal: AbortSignal): Promise<void> {
     const { retryPeriodMs, renewDeadlineMs, clock, logger } = this.#options
+    let isRenewed = true
     while (!signal.aborted) {
       const ends = this.#termEnd(signal)
-      await sleep(retryPeriodMs, clock, ends.signal).catch(() => undefined)
+      // From sending to sending, so that slow answers do not add up; after a failure from its end.
+      const sentMs = (this.#leadingUntilMs ?? 0) - renewDeadlineMs
+      const waitMs = isRenewed ? Math.max(0, sentMs + retryPeriodMs - clock.monotonicMs()) : retryPeriodMs
+      await sleep(waitMs, clock, ends.signal).catch(() => undefined)
       const outcome = ends.signal.aborted ? undefined : await this.#try(ends.signal)
       ends.cancel()
-      if (outcome === 'held') continue
+      isRenewed = outcome === 'held'
+      if (isRenewed) continue
       if (outcome === 'taken' || !this.isLeader()) {
         if (signal.aborted) return
         logger.warn(

@@ -144,7 +144,7 @@ describe('the Lease', () => {
 })
 
 describe('an API server that misbehaves', () => {
-  const one: Fault[] = ['lost', 'unanswered', 'broken', 'garbage', 409, 429, 500, 503, 403]
+  const one: Fault[] = ['lost', 'unanswered', 'broken', 'slow', 'garbage', 409, 429, 500, 503, 403]
   for (const fault of one) {
     it(`${fault}: once, costs neither the leader its lease nor a candidate its turn`, async () => {
       await using world = new World()
@@ -157,6 +157,7 @@ describe('an API server that misbehaves', () => {
       assert.deepEqual(a.told, [true])
       assert.equal(world.server.stored?.spec['holderIdentity'], 'a')
       assert.equal(world.server.stored?.spec['leaseTransitions'], 0)
+      if (fault === 409) assert.deepEqual(a.warnings, [], 'a race that was lost is no news')
     })
 
     it(`${fault}: for good, ends leadership before another may begin it`, async () => {
@@ -168,6 +169,10 @@ describe('an API server that misbehaves', () => {
       a.always = fault
       // A write that is carried out and not answered keeps the lease, and nobody is harmed by that.
       const keeps = fault === 'unanswered' || fault === 'broken' || fault === 'garbage'
+      if (fault === 'slow') {
+        await world.advance(60_000)
+        return assert.deepEqual(a.told, [true])
+      }
       const lost = await world.until(() => !a.leads)
       assert.ok(lost <= 10_000, String(lost))
       if (!keeps) await world.until(() => b.leads)
@@ -240,6 +245,18 @@ describe('clocks', () => {
     await world.until(() => a.leads)
     const b = world.candidate('b', { rate: 1.25 })
     await world.advance(10_000)
+    a.always = 'lost'
+    await world.until(() => b.leads)
+  })
+
+  it('count from when a renewal was sent: a slow answer does not lengthen the lease', async () => {
+    await using world = new World()
+    const a = world.candidate('a')
+    await world.until(() => a.leads)
+    const b = world.candidate('b', { rate: 1.25 })
+    await world.advance(10_000)
+    a.faults.push('slow')
+    await world.until(() => a.faults.length === 0)
     a.always = 'lost'
     await world.until(() => b.leads)
   })

@@ -11,9 +11,9 @@ import { seededRandom, type FakeClock } from '../support/fake-clock.ts'
 
 /**
  * `lost` the request never arrives · `unanswered` it is carried out and nothing comes back · `broken` it is carried out and
- * the connection breaks · a number: answered with that status and not carried out · `garbage` 200 and no Lease.
+ * the connection breaks · `slow` it is carried out and answered 4 s later · a number: answered with that status and not carried out · `garbage` 200 and no Lease.
  */
-export type Fault = 'lost' | 'unanswered' | 'broken' | 'garbage' | number
+export type Fault = 'lost' | 'unanswered' | 'broken' | 'slow' | 'garbage' | number
 
 export interface StoredLease {
   metadata: { resourceVersion: string; [key: string]: unknown }
@@ -174,6 +174,8 @@ export class Candidate implements Clock {
       if (typeof fault === 'number') return resolve(response(refusal(fault, 'by order')))
       const answer = this.#server.answer(request)
       if (fault === 'unanswered') return
+      const answered = (): void => resolve(response(answer))
+      if (fault === 'slow') return void this.#base.setTimeout(() => this.#deliver(answered), 4_000)
       this.#deliver(() => {
         if (fault === 'broken') reject(new Error('the connection broke'))
         else resolve(response(fault === 'garbage' ? { status: 200, body: [] } : answer))

@@ -139,6 +139,11 @@ export function replicaSuite({ killingMs }: ReplicaSuiteOptions): void {
       )
       const readyz = await first().client.request('/readyz?verbose')
       assert.match(readyz.text, /informer-sync pending: the registries have not been read yet/)
+      const complaints =
+        first()
+          .process.logTail(10_000)
+          .match(/"level":[45]0/g) ?? []
+      assert.ok(complaints.length <= 5, `what follows registries retries quietly: ${first().process.logTail(30)}`)
     })
 
     it('F4: registries whose store came up after us are read, and a full cache is what makes a replica ready', async () => {
