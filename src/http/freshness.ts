@@ -77,6 +77,14 @@ export function freshnessHeaders(clusters: readonly ClusterFreshness[]): Outgoin
   return headers as OutgoingHttpHeaders // whose own `warning` knows one value only; Node sends each of an array
 }
 
+/** The same headers with one warning more. */
+export function withWarning(headers: OutgoingHttpHeaders, text: string): OutgoingHttpHeaders {
+  const all = { ...headers } as Record<string, string | string[]>
+  const { warning = [] } = all
+  all['warning'] = [...(typeof warning === 'string' ? [warning] : warning), warningValue(text)]
+  return all as OutgoingHttpHeaders
+}
+
 /** A Warning header's value (code 299), which kubectl prints. Cut to a bounded length; other than ASCII becomes `?`. */
 export function warningValue(text: string): string {
   const cut = text.length > WARNING_CHARS ? `${text.slice(0, WARNING_CHARS)}…` : text

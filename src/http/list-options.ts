@@ -56,7 +56,8 @@ function parseCount(query: URLSearchParams, name: string): number | undefined {
   const text = query.get(name)
   if (text === null || text === '') return undefined
   if (!/^[+-]?[0-9]{1,18}$/.test(text)) {
-    throw badRequest(`the parameter ${name} must be a whole number, not ${JSON.stringify(text.slice(0, 40))}`)
+    const why = /^[+-]?[0-9]+$/.test(text) ? 'value out of range' : 'invalid syntax'
+    throw badRequest(`strconv.ParseInt: parsing ${JSON.stringify(text.slice(0, 40))}: ${why}`)
   }
   const count = Number(text)
   return count > 0 ? count : undefined

@@ -439,3 +439,20 @@ test('a third plugin in between is asked in its place', async () => {
     { behind: [plugin] },
   )
 })
+
+test('kinds that a kube-apiserver warns about are warned about here', async () => {
+  const fleet = podFleet({ m1: { objects: [], version: 1 } })
+  const endpoints = { group: '', version: 'v1', resource: 'endpoints' }
+  fleet.register(endpoints, 'Endpoints', true).shard('m1', endpoints, 'Endpoints').list([], 1)
+  await withApi(fleet, new MemberWorld(fleet.clock), async (api) => {
+    const { headers } = await api.ask(`${P}/api/v1/endpoints`)
+    assert.match(
+      String(headers.warning),
+      /299 - "v1 Endpoints is deprecated in v1.33\+; use discovery.k8s.io\/v1 EndpointSlice"/,
+    )
+    const missing = await api.ask(`${P}/api/v1/namespaces/a/endpoints/e`)
+    assert.equal(missing.status, 404)
+    assert.match(String(missing.headers.warning), /Endpoints is deprecated/)
+    assert.equal((await api.ask(`${P}/api/v1/pods`)).headers.warning, undefined)
+  })
+})

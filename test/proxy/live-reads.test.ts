@@ -484,3 +484,59 @@ test('a member that gives only a part of its list, unasked, is named as missing:
     assert.match(String(headers['warning']), /m2 \(it gave only a part of its list/)
   })
 })
+
+/** Foos of members that answer as scripted, with no control plane. */
+function withFoos(
+  replies: Record<string, (path: string) => Reply | Promise<Reply>>,
+  run: (api: Loopback) => Promise<void>,
+): Promise<void> {
+  const fleet = new TestFleet()
+  const members = new MemberWorld(systemClock)
+  const foos = [served('foos', 'Foo', { group: 'example.io' })]
+  for (const [name, reply] of Object.entries(replies)) {
+    members.engage(
+      name,
+      scriptedClient(({ path }) => reply(path)),
+      foos,
+    )
+  }
+  const { columns } = fleet
+  const options = { columns, clock: systemClock, discovery: members.discovery, random: () => 0, fleet: members.fleet }
+  return withApi(fleet, members, run, { behind: [createMembersPlugin(options)] })
+}
+
+const FOOS = `${P}/apis/example.io/v1/foos?watch=true`
+const broken = (): Reply => ({ status: 500, body: { kind: 'Status', code: 500, message: 'etcd is gone' } })
+
+test('a live watch of which no member answers is an error, not a stream in which nothing happens', async () => {
+  const refused = (): Reply => ({ status: 403, body: { kind: 'Status', code: 403, message: 'not you' } })
+  await withFoos({ m1: broken, m2: broken }, async (api) => {
+    for (const start of ['', '&resourceVersion=0', `&resourceVersion=${token({ m1: '1', m2: '1' })}`]) {
+      const { status, json } = await api.ask(FOOS + start)
+      assert.equal(status, 503, start)
+      assert.match(json.message, /m1: etcd is gone; m2: etcd is gone/)
+    }
+  })
+  await withFoos({ m1: refused }, async (api) => {
+    assert.equal((await api.ask(FOOS)).status, 403)
+  })
+})
+
+test('objects of a live watch that are given one by one cannot be resumed from until the last of their cluster', async () => {
+  const items = ['a', 'b'].map((name) => ({ metadata: { name, namespace: 'x', resourceVersion: '1' } }))
+  const list = (path: string): Reply | Promise<Reply> =>
+    path.includes('watch=true')
+      ? new Promise(() => undefined)
+      : { body: { kind: 'FooList', apiVersion: 'example.io/v1', metadata: { resourceVersion: '7' }, items } }
+  await withFoos({ m1: list }, async (api) => {
+    const watch = await api.watch(FOOS)
+    await watch.until(2)
+    const maps = watch.events.map(({ object }) => decodeToken(object.metadata.resourceVersion))
+    assert.deepEqual(maps, [{ m1: '0' }, { m1: '7' }])
+    watch.close()
+    const first = watch.events[0]?.object.metadata.resourceVersion
+    const again = await api.watch(`${FOOS}&resourceVersion=${first}`)
+    await again.ended
+    assert.equal(again.events[0]?.object.code, 410)
+  })
+})

@@ -5,6 +5,7 @@
  * resumes and gets its objects; one that leaves makes it expire.
  */
 import type { CachedObject, WatchItem, WatchOptions } from '../../cache/reader.ts'
+import { PARTIAL } from '../../cache/resume.ts'
 import type { FleetReader } from '../../fleet/fleet.ts'
 import type { Member } from '../../fleet/member.ts'
 import type { ListOptions } from '../../http/list-options.ts'
@@ -19,6 +20,7 @@ import type { Clock, Random } from '../../util/clock.ts'
 import { sleep } from '../../util/sleep.ts'
 import type { WatchSource } from '../watch/serve-watch.ts'
 import { ItemQueue } from './item-queue.ts'
+import { FirstAnswer, resumed } from './first-answer.ts'
 import { MemberFault } from './member-fault.ts'
 import { mapParallel, PARALLEL_MEMBERS } from './parallel.ts'
 import { readMemberList } from './read-list.ts'
@@ -50,6 +52,7 @@ export function createLiveWatch(options: LiveWatchOptions): WatchSource {
     versions: () => new Map(),
     presentVersions: (signal) => presentVersions(options, signal),
     watch: (watch) => new LiveWatch(options, watch).items(),
+    openWatch: (watch) => new LiveWatch(options, watch).open(),
   }
 }
 
@@ -76,11 +79,29 @@ class LiveWatch {
   #versions: VersionMap
   /** Members whose first list is not settled yet. */
   #listing = 0
+  readonly #firstAnswer: FirstAnswer
 
   constructor(options: LiveWatchOptions, watch: WatchOptions) {
     this.#options = options
     this.#watch = watch
     this.#versions = watch.from ?? new Map()
+    this.#firstAnswer = new FirstAnswer(options.target)
+  }
+
+  /** Resolves as soon as one member answers. */
+  async open(): Promise<AsyncIterable<readonly WatchItem[]>> {
+    const items = this.items()
+    if (this.#missing() !== undefined) return items
+    // The first step starts the members' streams; what it gives comes first in what is handed on.
+    const first = items.next()
+    try {
+      await this.#firstAnswer.promise
+    } catch (error) {
+      this.#stop()
+      await items.return()
+      throw error
+    }
+    return resumed(first, items)
   }
 
   async *items(): AsyncGenerator<readonly WatchItem[], void, void> {
@@ -94,11 +115,11 @@ class LiveWatch {
     this.#watch.signal.addEventListener('abort', stop, { once: true })
     try {
       const missing = this.#missing()
-      if (missing !== undefined) return yield [expiredItem(missing)]
+      if (missing !== undefined) return yield [{ type: 'EXPIRED', message: missing }]
       const members = target.members
       this.#listing = members.length
       if (members.length === 0) this.#initialEnd()
-      if (this.#watch.signal.aborted) return
+      if (this.#watch.signal.aborted) return this.#stop()
       const followers = members.map((member) => this.#follow(member))
       for await (const batch of this.#queue) yield batch
       this.#controller.abort(new Error('the watch has ended'))
@@ -111,15 +132,20 @@ class LiveWatch {
   }
 
   #stop(): void {
+    this.#firstAnswer.answered() // nobody waits for it any more
     this.#controller.abort(new Error('the watch has ended'))
     this.#queue.end()
   }
 
-  /** A cluster of the client's map that is not there any more. */
-  #missing(): ClusterName | undefined {
+  /** Why the client's map cannot be gone on from: a cluster of it has left, or was delivered in part. */
+  #missing(): string | undefined {
     const { members, absent } = this.#options.target
     const names = new Set<string>([...members.map(({ facts }) => facts.name), ...absent.map(({ cluster }) => cluster)])
-    return [...(this.#watch.from?.keys() ?? [])].find((name) => !names.has(name))
+    for (const [name, version] of this.#watch.from ?? []) {
+      if (!names.has(name)) return `cluster ${name} has left`
+      if (version === PARTIAL) return `the objects of cluster ${name} were not all delivered`
+    }
+    return undefined
   }
 
   #membership(type: 'engaged' | 'disengaged', { facts: { name } }: Member): void {
@@ -138,6 +164,7 @@ class LiveWatch {
     let version = this.#watch.from?.get(name)
     let waitMs = FIRST_WAIT_MS
     let settled = false
+    let isFirst = true
     const settle = (): void => {
       if (!settled && --this.#listing === 0) this.#initialEnd()
       settled = true
@@ -147,6 +174,7 @@ class LiveWatch {
         const startedMs = clock.monotonicMs()
         try {
           version ??= await this.#list(member)
+          if (this.#watch.from?.has(name) !== true) this.#firstAnswer.answered()
           settle()
           version = await this.#watchOnce(member, version)
           if (version === undefined) return
@@ -155,6 +183,8 @@ class LiveWatch {
         } catch (error) {
           if (signal.aborted) return
           if (!(error instanceof MemberFault)) throw error
+          if (isFirst) this.#firstAnswer.failed(error)
+          isFirst = false
           settle() // its objects come when it answers
           await sleep(waitMs * (1 + random()), clock, signal)
           waitMs = Math.min(waitMs * 2, LONGEST_WAIT_MS)
@@ -172,9 +202,10 @@ class LiveWatch {
     const page = await readMemberList(member, target, namespace, query, read)
     const before = this.#versions
     this.#versions = new Map([...before, [page.cluster, page.version]])
-    // Only the last object carries the cluster's version: whoever is cut off before gets all of them again.
+    // Only the last object carries the cluster's version: whoever is cut off before cannot go on and gets all of them again.
+    const partial = new Map([...before, [page.cluster, PARTIAL]])
     const items = page.objects.map((object, i): WatchItem => {
-      const versions = i === page.objects.length - 1 ? this.#versions : before
+      const versions = i === page.objects.length - 1 ? this.#versions : partial
       return { type: 'INITIAL', object: cachedObject(page.cluster, object), versions }
     })
     await this.#queue.push(items)
@@ -185,7 +216,8 @@ class LiveWatch {
   async #watchOnce(member: Member, from: ResourceVersion): Promise<ResourceVersion | undefined> {
     const { target, namespace, list, random } = this.#options
     const { name } = member.facts
-    const options = { random, signal: this.#controller.signal, selectors: selectors(list) }
+    const onOpen = (): void => this.#firstAnswer.answered()
+    const options = { random, signal: this.#controller.signal, selectors: selectors(list), onOpen }
     let version = from
     for await (const events of watchMember(member, target, namespace, from, options)) {
       const items: WatchItem[] = []

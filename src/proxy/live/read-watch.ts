@@ -13,6 +13,8 @@ export interface ReadWatchOptions {
   readonly signal: AbortSignal
   /** Label and field selector, as query parameters. */
   readonly selectors: Readonly<Record<string, string>>
+  /** The member has taken the watch. */
+  readonly onOpen?: () => void
 }
 
 const HEAD_MS = 15_000
@@ -27,7 +29,7 @@ export async function* watchMember(
   target: LiveTarget,
   namespace: string | undefined,
   from: ResourceVersion,
-  { random, signal, selectors }: ReadWatchOptions,
+  { random, signal, selectors, onOpen }: ReadWatchOptions,
 ): AsyncGenerator<readonly RawWatchEvent[], void, void> {
   const seconds = Math.floor(WATCH_SECONDS * (1 + random()))
   const query = new URLSearchParams({
@@ -48,6 +50,7 @@ export async function* watchMember(
     })
     if (response.status === 410) return yield [{ type: 'ERROR', status: await expiredStatus(response.bytes()) }]
     if (response.status !== 200) throw await faultOfResponse(name, response)
+    onOpen?.()
     const splitter = new WatchSplitter({ maxEventBytes: MAX_EVENT_BYTES })
     for await (const chunk of response.body) {
       const events = splitter.push(chunk)

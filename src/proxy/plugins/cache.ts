@@ -7,7 +7,7 @@ import { requestedColumns } from '../../http/cluster-column.ts'
 import type { ColumnSource } from '../../http/column-source.ts'
 import type { FieldSource } from '../../http/field-source.ts'
 import { selectedClusters } from '../../http/field-source.ts'
-import { freshnessHeaders, freshnessOf } from '../../http/freshness.ts'
+import { freshnessHeaders, freshnessOf, warningValue, withWarning } from '../../http/freshness.ts'
 import type { ListOptions } from '../../http/list-options.ts'
 import { parseListOptions } from '../../http/list-options.ts'
 import type { ListAnswer, ObjectAnswer } from '../../http/object-list.ts'
@@ -22,6 +22,7 @@ import type { Rights } from '../../http/rights.ts'
 import { requestedVersions, waitForVersions } from '../../http/version-wait.ts'
 import type { KindColumns } from '../../kube/columns/column.ts'
 import { withResourceVersion } from '../../kube/canonical-object.ts'
+import { deprecationOf } from '../../kube/deprecations.ts'
 import { apiVersionOf } from '../../kube/group-version.ts'
 import { encodeVersionMap } from '../../kube/multi-cluster-version.ts'
 import type { ClusterName } from '../../kube/names.ts'
@@ -57,6 +58,7 @@ export function createCachePlugin(options: CachePluginOptions): Plugin {
       const { resource, verb } = request
       if (reader === undefined || resource === undefined) throw pathNotFound()
       if (resource.namespace !== undefined && !reader.namespaced) throw pathNotFound()
+      warnOfDeprecation(request, reader)
       const access = await accessTo(options.rights?.rights, request, resource, reader)
       if (verb === 'get') return get(options, request, resource, access)
       const list = parseListOptions(request.request.query, verb === 'watch' ? 'watch' : 'list')
@@ -73,6 +75,12 @@ function readerFor(cache: CachePluginOptions['cache'], { resource, verb }: Proxy
   if (verb !== 'get' && verb !== 'list' && verb !== 'watch') return undefined
   const reader = cache.resource(resource)
   return reader?.gvr.version === resource.version ? reader : undefined
+}
+
+/** Errors carry the warning too; whole answers say it again beside their own. */
+function warnOfDeprecation({ response }: ProxyRequest, { gvr, kind }: ResourceReader): void {
+  const deprecation = deprecationOf({ ...gvr, kind })
+  if (deprecation !== undefined) response.setHeader('warning', warningValue(deprecation))
 }
 
 /** Reads that want the members' own word: the next plugin's. Throws `badRequest` for a consistency there is none of. */
@@ -206,5 +214,7 @@ function freshness(
 ): ReturnType<typeof freshnessHeaders> {
   const shards = reader.shards().filter(({ cluster }) => covers(cluster))
   const refused = admission === undefined ? [] : refusedClusters(admission)
-  return freshnessHeaders([...refused, ...shards.map((shard) => freshnessOf(shard, clock.monotonicMs()))])
+  const headers = freshnessHeaders([...refused, ...shards.map((shard) => freshnessOf(shard, clock.monotonicMs()))])
+  const deprecation = deprecationOf({ ...reader.gvr, kind: reader.kind })
+  return deprecation === undefined ? headers : withWarning(headers, deprecation)
 }

@@ -23,6 +23,11 @@ import { watchSignal } from '../../http/watch-signal.ts'
 /** What is watched; structurally a `ResourceReader`, or a live watch over the members. */
 export interface WatchSource extends Pick<ResourceReader, 'gvr' | 'kind'>, PinSource {
   watch(options: WatchOptions): AsyncIterable<readonly WatchItem[]>
+  /**
+   * As `watch`, but resolves only when it is known that something answers at all; rejects with what to say otherwise.
+   * Default: `watch`, of a source that always answers.
+   */
+  openWatch?(options: WatchOptions): Promise<AsyncIterable<readonly WatchItem[]>>
   /** The versions to watch from when only what comes next is wanted. Default: `versions()`. */
   presentVersions?(signal: AbortSignal): Promise<VersionMap>
 }
@@ -56,13 +61,16 @@ export async function serveWatch({ request, response }: Exchange, watch: WatchRe
     return
   }
   const lifetime = watchSignal(request, list.timeoutSeconds, clock, random)
+  let stream: EventStream | undefined
+  const giveUp = (): void => {
+    stream?.giveUp(clock)
+  }
   try {
-    const stream = new EventStream(response, watch.headers)
-    const giveUp = (): void => {
-      stream.giveUp(clock)
-    }
+    const options = optionsOf(watch, from, { signal: lifetime.signal, onExpired: giveUp })
+    const batches = (await reader.openWatch?.(options)) ?? reader.watch(options)
+    stream = new EventStream(response, watch.headers)
     lifetime.signal.addEventListener('abort', giveUp, { once: true })
-    await pump(watch, stream, renderer, from, { signal: lifetime.signal, onExpired: giveUp })
+    await pump(watch, stream, renderer, batches)
     stream.end()
   } catch (error) {
     if (!(error instanceof ClientGoneError)) throw error
@@ -87,22 +95,27 @@ async function startOf(
   return new Map([...from].filter(([cluster]) => clusters.has(cluster)))
 }
 
-async function pump(
-  { reader, list, selection, clusters }: WatchRequest,
-  stream: EventStream,
-  renderer: EventRenderer,
+function optionsOf(
+  { selection: { namespace, name }, clusters }: WatchRequest,
   from: VersionMap | undefined,
   lifetime: Pick<WatchOptions, 'signal' | 'onExpired'>,
-): Promise<void> {
-  const { namespace, name } = selection
-  const delivery = new Delivery(stream, renderer, list, matcherOf(selection))
-  const batches = reader.watch({
+): WatchOptions {
+  return {
     ...lifetime,
     ...(from === undefined ? {} : { from }),
     ...(clusters === undefined ? {} : { clusters }),
     ...(namespace === undefined ? {} : { namespace }),
     ...(name === undefined ? {} : { name }),
-  })
+  }
+}
+
+async function pump(
+  { list, selection }: WatchRequest,
+  stream: EventStream,
+  renderer: EventRenderer,
+  batches: AsyncIterable<readonly WatchItem[]>,
+): Promise<void> {
+  const delivery = new Delivery(stream, renderer, list, matcherOf(selection))
   for await (const batch of batches) {
     for (const item of batch) {
       delivery.deliver(item)

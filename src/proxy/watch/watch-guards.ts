@@ -46,30 +46,46 @@ export class WatchGuards {
 
   /** `clusters`: those that the request is about, as they are at that moment. */
   guard(source: WatchSource, admission: Admission, clusters: () => readonly ClusterName[]): WatchSource {
+    const { openWatch } = source
     return {
       ...delegate(source),
-      watch: (options) => this.#watch(source, admission, clusters, options),
+      watch: (options) => {
+        const guarded = this.#begin(admission, clusters, options)
+        return this.#follow(guarded, source.watch({ ...options, signal: guarded.signal }), options)
+      },
+      ...(openWatch === undefined
+        ? {}
+        : {
+            openWatch: async (options) => {
+              const guarded = this.#begin(admission, clusters, options)
+              try {
+                const batches = await openWatch({ ...options, signal: guarded.signal })
+                return this.#follow(guarded, batches, options)
+              } catch (error) {
+                guarded.end()
+                throw error
+              }
+            },
+          }),
     }
   }
 
-  async *#watch(
-    source: WatchSource,
-    admission: Admission,
-    clusters: () => readonly ClusterName[],
+  #begin(admission: Admission, clusters: () => readonly ClusterName[], options: WatchOptions): GuardedWatch {
+    return new GuardedWatch(this.#options, admission, clusters, options)
+  }
+
+  async *#follow(
+    guarded: GuardedWatch,
+    batches: AsyncIterable<readonly WatchItem[]>,
     options: WatchOptions,
   ): AsyncGenerator<readonly WatchItem[], void, void> {
-    const inner = new AbortController()
-    const guarded = new GuardedWatch(this.#options, admission, clusters, inner.signal)
     guarded.onVerdict = (verdict) => {
-      inner.abort(new Error(`the rights of the watch are ${verdict}`))
+      guarded.end()
       if (verdict === 'revoked') options.onExpired?.(REVOKED)
     }
-    const stop = (): void => inner.abort(options.signal.reason)
-    options.signal.addEventListener('abort', stop, { once: true })
-    if (options.signal.aborted) stop()
     this.#add(guarded)
     try {
-      for await (const batch of source.watch({ ...options, signal: inner.signal })) {
+      for await (const batch of batches) {
         if (guarded.verdict !== undefined) break
         const known = guarded.admitted(batch)
         if (known.length > 0) yield known
@@ -78,8 +94,7 @@ export class WatchGuards {
       if (guarded.verdict === 'revoked') yield [{ type: 'EXPIRED', message: REVOKED }]
     } finally {
       this.#remove(guarded)
-      options.signal.removeEventListener('abort', stop)
-      inner.abort(new Error('the watch has ended'))
+      guarded.end()
     }
   }
 
@@ -122,19 +137,33 @@ class GuardedWatch implements Guard {
   readonly #options: WatchGuardsOptions
   readonly #admission: Admission
   readonly #clusters: () => readonly ClusterName[]
-  readonly #signal: AbortSignal
+  readonly #parent: AbortSignal
+  readonly #inner = new AbortController()
+  readonly #stop = (): void => this.#inner.abort(this.#parent.reason)
   #doubtfulSinceMs: number | undefined
 
   constructor(
     options: WatchGuardsOptions,
     admission: Admission,
     clusters: () => readonly ClusterName[],
-    signal: AbortSignal,
+    { signal }: Pick<WatchOptions, 'signal'>,
   ) {
     this.#options = options
     this.#admission = admission
     this.#clusters = clusters
-    this.#signal = signal
+    this.#parent = signal
+    signal.addEventListener('abort', this.#stop, { once: true })
+    if (signal.aborted) this.#stop()
+  }
+
+  /** Aborts with the client's own, or when the watch is over by a verdict. */
+  get signal(): AbortSignal {
+    return this.#inner.signal
+  }
+
+  end(): void {
+    this.#parent.removeEventListener('abort', this.#stop)
+    this.#inner.abort(new Error('the watch has ended'))
   }
 
   /** The items up to the first of a cluster that nobody has looked at yet: it joined since. */
@@ -149,9 +178,9 @@ class GuardedWatch implements Guard {
   async check(): Promise<void> {
     try {
       const verdict = await this.#weigh()
-      if (verdict !== undefined && this.verdict === undefined && !this.#signal.aborted) this.#decide(verdict)
+      if (verdict !== undefined && this.verdict === undefined && !this.signal.aborted) this.#decide(verdict)
     } catch (error) {
-      if (this.#signal.aborted) return
+      if (this.signal.aborted) return
       this.#options.onFault(error)
       this.#decide('revoked')
     }
@@ -165,7 +194,7 @@ class GuardedWatch implements Guard {
   async #weigh(): Promise<Verdict | undefined> {
     const { rights, clock } = this.#options
     const { question, scopes: before } = this.#admission
-    const { scopes, refused } = await weigh(rights, question, this.#clusters(), this.#signal)
+    const { scopes, refused } = await weigh(rights, question, this.#clusters(), this.signal)
     const lost = refused.filter(({ cluster }) => before.has(cluster))
     if (lost.some(({ undetermined }) => undetermined === undefined)) return 'revoked'
     if (lost.length > 0) {
@@ -178,8 +207,8 @@ class GuardedWatch implements Guard {
   }
 }
 
-/** Everything of a source but its watch; its members may be getters of a class. */
-function delegate(source: WatchSource): Omit<WatchSource, 'watch'> {
+/** Everything of a source but its watches; its members may be getters of a class. */
+function delegate(source: WatchSource): Omit<WatchSource, 'watch' | 'openWatch'> {
   return {
     gvr: source.gvr,
     kind: source.kind,

@@ -6,6 +6,8 @@ import path from 'node:path'
 import { binaries } from './binaries.ts'
 
 export interface KubectlOptions {
+  /** Which kubectl. Default: that of the servers' minor version. */
+  readonly part?: 'kubectl' | 'kubectl-1.29'
   /** Passed as `--kubeconfig`; without one kubectl has only what `args` say (`--server …`). */
   readonly kubeconfig?: string
   /** Standard input, for `-f -`. */
@@ -35,9 +37,10 @@ function temporaryHome(): string {
 
 /** Runs kubectl to its end (or the signal's) and resolves whatever its exit code. */
 export async function tryKubectl(args: readonly string[], options: KubectlOptions = {}): Promise<KubectlResult> {
-  const { kubectl } = await binaries('kubectl')
+  const { part = 'kubectl' } = options
+  const { [part]: command } = await binaries(part)
   home ??= temporaryHome()
-  const child = spawn(kubectl, ['--cache-dir', options.cacheDir ?? path.join(home, 'cache'), ...args], {
+  const child = spawn(command, ['--cache-dir', options.cacheDir ?? path.join(home, `cache-of-${part}`), ...args], {
     env: { PATH: process.env['PATH'] ?? '', HOME: home, KUBECONFIG: options.kubeconfig ?? '/dev/null', ...options.env },
     ...(options.signal === undefined ? {} : { signal: options.signal }),
   })

@@ -1,0 +1,125 @@
+/**
+ * kubectl, of this minor version and of an older one, through the aggregated proxy and directly at a member: the outputs are
+ * the same but for the cluster annotations, versions and addresses.
+ */
+import assert from 'node:assert/strict'
+import { writeFile } from 'node:fs/promises'
+import path from 'node:path'
+import { after, before, describe, it } from 'node:test'
+import {
+  BASE,
+  PROXY,
+  startKarmadaFleet,
+  startServe,
+  until,
+  type KarmadaFleet,
+  type ServeProcess,
+} from '../support/karmada-fleet.ts'
+import { argumentsOf, READS, type KubectlCommand } from '../support/kubectl-commands.ts'
+import { normalised } from '../support/kubectl-output.ts'
+import { listableResources } from '../support/real-parts/discover.ts'
+import { kubeconfig, tryKubectl, type KubectlResult } from '../support/real-parts/index.ts'
+import { createTableObjects } from '../support/table-objects.ts'
+
+const FILES = ['cluster', 'workloads', 'network', 'pods', 'custom']
+
+describe('kubectl through us and at a member', () => {
+  let fleet: KarmadaFleet
+  let serve: ServeProcess
+  let all: string
+  let one: string
+
+  before(async () => {
+    fleet = await startKarmadaFleet(['member1', 'member2'])
+    const [member] = fleet.members
+    await createTableObjects(member!, FILES)
+    // Nobody serves it: an older kubectl would fail at the member over a group that we do not have.
+    await member!.ok(`/apis/apiregistration.k8s.io/v1/apiservices/v1.metrics.example.com`, { method: 'DELETE' })
+    serve = await startServe(fleet.host)
+    all = await kubeconfigFor('fleet', PROXY)
+    one = await kubeconfigFor('chosen', `${BASE}/proxying/cluster.member1/proxy`)
+    await registerEverything()
+  })
+
+  after(async () => {
+    await serve?.stop()
+    await fleet?.stop()
+  })
+
+  async function kubeconfigFor(name: string, prefix: string): Promise<string> {
+    const { host } = fleet
+    const file = path.join(host.folder, `${name}.kubeconfig`)
+    const { certPem, keyPem } = host.pki.admin
+    await writeFile(file, kubeconfig({ name, url: host.url + prefix, caPem: host.caPem, certPem, keyPem }))
+    return file
+  }
+
+  /** Every kind that the member can list and watch, in the version that it prefers. */
+  async function registerEverything(): Promise<void> {
+    const resources = await listableResources(fleet.members[0]!)
+    const firsts = new Map(resources.toReversed().map((each) => [`${groupOf(each.apiVersion)}/${each.kind}`, each]))
+    const resourceSelectors = [...firsts.values()].map(({ apiVersion, kind }) => ({ apiVersion, kind }))
+    await fleet.register('everything', { targetCluster: {}, resourceSelectors })
+    const ask = async (resource: string): Promise<string> => {
+      const { stdout } = await tryKubectl(['get', resource, '-o', 'name'], { kubeconfig: all })
+      return stdout
+    }
+    const listed = async (): Promise<boolean> =>
+      (await ask('pods')).includes('b-sidecar') && (await ask('widgets')).includes('full')
+    await until(listed, 'the cache')
+  }
+
+  for (const part of ['kubectl', 'kubectl-1.29'] as const) {
+    it(`E9: ${READS.length} commands of ${part} that read print the same`, { timeout: 600_000 }, async () => {
+      const differing = await compareAll(part, READS)
+      assert.deepEqual(differing, [])
+    })
+  }
+
+  /** Four at a time; what differs, with both outputs. */
+  async function compareAll(part: 'kubectl' | 'kubectl-1.29', commands: readonly KubectlCommand[]): Promise<unknown[]> {
+    const differing: unknown[] = []
+    let next = 0
+    const worker = async (): Promise<void> => {
+      for (let command = commands[next++]; command !== undefined; command = commands[next++]) {
+        const difference = await compare(part, command)
+        if (difference !== undefined) differing.push(difference)
+      }
+    }
+    await Promise.all(Array.from({ length: 4 }, worker))
+    return differing
+  }
+
+  async function compare(part: 'kubectl' | 'kubectl-1.29', command: KubectlCommand): Promise<object | undefined> {
+    const [member] = fleet.members
+    const run = async (config: string): Promise<object> => {
+      const { input } = command
+      const options = { kubeconfig: config, part, ...(input === undefined ? {} : { input }) }
+      const { stdout, ...rest } = await tryKubectl(argumentsOf(command), options)
+      const shown = command.unordered === true ? stdout.split('\n').sort().join('\n') : stdout
+      return comparable({ ...rest, stdout: shown })
+    }
+    const [theirs, ours] = await Promise.all([run(member!.kubeconfigPath), run(command.one === true ? one : all)])
+    try {
+      assert.deepEqual(ours, theirs)
+      return undefined
+    } catch (error) {
+      return { command: command.text, difference: (error as Error).message.split('\n').slice(0, 60) }
+    }
+  }
+
+  function comparable({ code, stdout, stderr }: KubectlResult): object {
+    const { host, members } = fleet
+    const chosen = `${BASE}/proxying/cluster.member1/proxy`
+    const addresses = [host.url + PROXY, host.url + chosen, members[0]!.url, PROXY, chosen]
+    return {
+      code,
+      stdout: normalised(stdout, addresses).split('\n'),
+      stderr: normalised(stderr, addresses).split('\n'),
+    }
+  }
+})
+
+function groupOf(apiVersion: string): string {
+  return apiVersion.includes('/') ? (apiVersion.split('/')[0] ?? '') : ''
+}
