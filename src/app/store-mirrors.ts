@@ -96,6 +96,7 @@ export class StoreMirrors {
 
   #embedded(): StoreHealth {
     const { embedded, letters } = this.#options
-    return { ...embedded.writer.status(), store: embedded.name, deadLetters: letters.count(embedded.name) }
+    const { writer, name: store } = embedded
+    return { ...writer.status(), waiting: writer.waiting(), store, deadLetters: letters.count(store) }
   }
 }

@@ -65,6 +65,11 @@ export class BulkWriter {
     return this.#options.store.name
   }
 
+  /** Changes that wait to be written, by cluster. */
+  waiting(): ReadonlyMap<string, number> {
+    return this.#pending.byCluster()
+  }
+
   status(): BulkWriterStatus {
     const lagMs = this.#behindSinceMs === undefined ? 0 : this.#options.clock.monotonicMs() - this.#behindSinceMs
     return { pending: this.#pending.size, complete: this.#comparisons.idle, lagMs, failure: this.#failure }

@@ -12,6 +12,8 @@ export interface StoreHealth extends BulkWriterStatus {
   /** False where another replica writes to it. */
   readonly writing: boolean
   readonly deadLetters: number
+  /** Changes that wait to be written, by cluster. */
+  readonly waiting: ReadonlyMap<string, number>
 }
 
 /** An engine that is to be emptied and does not answer for so long keeps what it has. */
@@ -56,6 +58,7 @@ export class EngineMirrors {
       .filter(({ wanted }) => wanted.registries.includes(registry))
       .map((mirror) => ({
         ...mirror.status(),
+        waiting: mirror.writer.waiting(),
         store: mirror.name,
         writing: mirror.writing,
         deadLetters: this.#options.letters.count(mirror.name),

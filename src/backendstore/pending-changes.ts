@@ -47,6 +47,15 @@ export class PendingChanges {
     return this.#size >= this.#limit
   }
 
+  /** Names of each cluster. */
+  byCluster(): ReadonlyMap<ClusterName, number> {
+    const clusters = new Map<ClusterName, number>()
+    for (const { cluster, keys } of this.#shards.values()) {
+      clusters.set(cluster, (clusters.get(cluster) ?? 0) + keys.size)
+    }
+    return clusters
+  }
+
   /** False where the shard's names had to be forgotten: it has to be compared. */
   add(shard: ShardRef, namespace: string, name: string, force = false): boolean {
     const { keys } = this.#shard(shard)

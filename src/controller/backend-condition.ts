@@ -1,5 +1,6 @@
 /** What a registry's condition `BackendHealthy` says: whether the stores that mirror it take what they are given. Pure. */
 import type { Condition } from '../api/resource-registry.ts'
+import { bounded, lagStep, objectsText } from './condition-text.ts'
 import type { StorePlanProblem } from './store-plan.ts'
 
 /** One store of a registry. */
@@ -10,6 +11,8 @@ export interface StoreHealth {
   /** False while it is yet to be compared with the cache. */
   readonly complete: boolean
   readonly deadLetters: number
+  /** Changes that wait to be written, by cluster. */
+  readonly waiting: ReadonlyMap<string, number>
 }
 
 export type Verdict = Pick<Condition, 'status' | 'reason' | 'message'>
@@ -18,16 +21,6 @@ export type Verdict = Pick<Condition, 'status' | 'reason' | 'message'>
 const NEWS_AFTER_MS = 10_000
 
 const MAX_MESSAGE = 200
-
-/** Told in steps, so that a store that stays behind is not written about every few seconds. */
-const LAG_STEPS: readonly (readonly [ms: number, text: string])[] = [
-  [24 * 3_600_000, 'a day'],
-  [6 * 3_600_000, '6 hours'],
-  [3_600_000, 'an hour'],
-  [15 * 60_000, '15 minutes'],
-  [5 * 60_000, '5 minutes'],
-  [60_000, 'a minute'],
-]
 
 const REASONS: Readonly<Record<string, string>> = {
   unauthorized: 'Unauthorized',
@@ -54,7 +47,7 @@ export function backendVerdict(stores: readonly StoreHealth[], problems: readonl
   }
   const behind = stores.filter(({ lagMs }) => lagMs >= 60_000)
   if (behind.length > 0) {
-    const message = behind.map(({ store, lagMs }) => `${store} is ${lagText(lagMs)}`).join('; ')
+    const message = behind.map((health) => `${health.store} is ${lagText(health)}`).join('; ')
     return { status: 'True', reason: 'Behind', message }
   }
   const names = stores.map(({ store, deadLetters }) =>
@@ -63,12 +56,18 @@ export function backendVerdict(stores: readonly StoreHealth[], problems: readonl
   return { status: 'True', reason: 'Written', message: `written to ${names.join(', ')}` }
 }
 
-function failureText({ store, failure, lagMs }: StoreHealth): string {
+function failureText(health: StoreHealth): string {
+  const { store, failure, lagMs } = health
   const message = (failure?.message ?? '').slice(0, MAX_MESSAGE)
-  return lagMs < 60_000 ? `${store}: ${message}` : `${store}: ${message}; ${lagText(lagMs)}`
+  return lagMs < 60_000 ? `${store}: ${message}` : `${store}: ${message}; ${lagText(health)}`
 }
 
-function lagText(lagMs: number): string {
-  const step = LAG_STEPS.find(([ms]) => lagMs >= ms)
-  return `behind for more than ${step?.[1] ?? 'a few seconds'}`
+/** `behind for more than 5 minutes (m1: about 1200 objects, m2: 3 objects)`, the most first. */
+function lagText({ lagMs, waiting }: StoreHealth): string {
+  const clusters = [...waiting].sort(([a, m], [b, n]) => n - m || (a < b ? -1 : 1))
+  const text = bounded(
+    clusters.map(([cluster, objects]) => `${cluster}: ${objectsText(objects)}`),
+    ', ',
+  )
+  return `behind for more than ${lagStep(lagMs) ?? 'a few seconds'}${text === '' ? '' : ` (${text})`}`
 }

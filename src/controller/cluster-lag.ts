@@ -5,6 +5,7 @@
 import type { ClusterName } from '../kube/names.ts'
 import type { ActiveShard } from './active-shard.ts'
 import { gvrKey } from '../kube/group-version.ts'
+import { lagStep, objectsText } from './condition-text.ts'
 import type { PlannedShard } from './plan.ts'
 
 /** What the cache has of one resource of one cluster. */
@@ -68,24 +69,9 @@ export function lagText(lag: ClusterLag): string {
   return `${cluster}: ${what.join(', ')}`
 }
 
-/** Two digits are enough for a person, and change seldom. */
-export function objectsText(objects: number): string {
-  if (objects < 100) return `${objects} ${objects === 1 ? 'object' : 'objects'}`
-  const unit = 10 ** (Math.floor(Math.log10(objects)) - 1)
-  return `about ${Math.floor(objects / unit) * unit} objects`
-}
-
-const STEPS: readonly (readonly [ms: number, text: string])[] = [
-  [24 * 3_600_000, 'more than a day behind'],
-  [6 * 3_600_000, 'more than 6 hours behind'],
-  [3_600_000, 'more than an hour behind'],
-  [15 * 60_000, 'more than 15 minutes behind'],
-  [5 * 60_000, 'more than 5 minutes behind'],
-  [60_000, 'more than a minute behind'],
-]
-
 function behindText(lagMs: number): string {
-  return STEPS.find(([ms]) => lagMs >= ms)?.[1] ?? 'behind'
+  const step = lagStep(lagMs)
+  return step === undefined ? 'behind' : `more than ${step} behind`
 }
 
 function rank({ failure, unlisted, lagMs }: ClusterLag): number {

@@ -3,7 +3,8 @@ import type { Condition, ResourceRegistry } from '../api/resource-registry.ts'
 import { gvrKey } from '../kube/group-version.ts'
 import type { ActiveShard } from './active-shard.ts'
 import type { Verdict } from './backend-condition.ts'
-import { clusterLags, lagText, objectsText, type CachedLook } from './cluster-lag.ts'
+import { clusterLags, lagText, type CachedLook } from './cluster-lag.ts'
+import { bounded, objectsText } from './condition-text.ts'
 import type { Plan } from './plan.ts'
 
 export interface ConditionsInput {
@@ -19,9 +20,6 @@ export interface ConditionsInput {
   /** RFC 3339, for conditions whose status changes. */
   readonly now: string
 }
-
-const SHOWN = 5 // clusters, problems: a status is read by people
-const MESSAGE_CHARS = 1_000 // names may be long
 
 /**
  * `Ready`: everything that is asked for has been listed. `Synced`: and is being followed, so that answers are current.
@@ -95,11 +93,4 @@ function clustersOf(shards: ConditionsInput['shards']): string {
     clusters.set(cluster, failure === undefined ? cluster : `${cluster} (${gvrKey(gvr)}: ${failure.code})`)
   }
   return bounded([...clusters.values()], ', ')
-}
-
-function bounded(texts: readonly string[], separator: string): string {
-  const shown = texts.slice(0, SHOWN)
-  const more = texts.length - shown.length
-  const text = [...shown, ...(more === 0 ? [] : [`and ${more} more`])].join(separator)
-  return text.length <= MESSAGE_CHARS ? text : `${text.slice(0, MESSAGE_CHARS - 1)}…`
 }

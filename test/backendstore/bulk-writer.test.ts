@@ -144,6 +144,7 @@ test('a store that fails is tried again after growing pauses, told once, and los
   for (const object of pods(30, 2)) member1.apply('MODIFIED', object)
   await clock.advance(120_000)
   assert.equal(writer.status().failure?.code, 'full')
+  assert.deepEqual([...writer.waiting()], [['member1', 30]])
   assert.equal(await metric('fleetsearch_backend_store_healthy'), 0)
   const tries = store.calls.length
   assert.equal(tries > 3 && tries < 20, true, store.calls.join())
@@ -151,6 +152,7 @@ test('a store that fails is tried again after growing pauses, told once, and los
   store.failure = undefined
   await settled()
   assert.equal(store.kept.size, 29)
+  assert.deepEqual([...writer.waiting()], [])
   assert.equal(store.names()[0], 'member1/default/p0001@2')
   assert.equal(await metric('fleetsearch_backend_store_healthy'), 1)
   assert.deepEqual(

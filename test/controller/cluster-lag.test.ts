@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { clusterLags, lagText, objectsText, type CachedShard } from '../../src/controller/cluster-lag.ts'
+import { clusterLags, lagText, type CachedShard } from '../../src/controller/cluster-lag.ts'
+import { objectsText } from '../../src/controller/condition-text.ts'
 import type { ClusterName } from '../../src/kube/names.ts'
 
 type Shard = Parameters<typeof clusterLags>[0][number]
