@@ -32,9 +32,13 @@ export class IndexReader {
   readonly #db: DatabaseSync
   readonly #vocabulary: Vocabulary
 
-  /** The connection must have the tables of `createVocabulary`. */
-  constructor(db: DatabaseSync) {
+  readonly #held: boolean
+
+  /** The connection must have the tables of `createVocabulary`. `held`: every answer is of the state there is now. */
+  constructor(db: DatabaseSync, held = false) {
     this.#db = db
+    this.#held = held
+    if (held) db.exec('BEGIN; SELECT count(*) FROM resource')
     this.#vocabulary = new Vocabulary(db)
     defineFunctions(db)
     db.function('fold', { deterministic: true }, (text) => foldCase(String(text)))
@@ -61,16 +65,19 @@ export class IndexReader {
 
   /** All of one answer is read at one state of the store. */
   #reading<Result>(read: () => Result): Result {
-    this.#db.exec('BEGIN')
+    this.#db.exec(this.#held ? 'SAVEPOINT answer' : 'BEGIN')
     try {
       const result = read()
       this.#db.exec('DELETE FROM temp.hit; DELETE FROM temp.ranked')
-      this.#db.exec('COMMIT')
+      this.#db.exec(this.#held ? 'RELEASE answer' : 'COMMIT')
       return result
+    } catch (error) {
+      if (this.#held) this.#db.exec('ROLLBACK TO answer; RELEASE answer')
+      throw error
     } finally {
       this.#vocabulary.reset()
       // Whatever failed, be it the COMMIT: left open, it would fail every search to come.
-      if (this.#db.isTransaction) this.#db.exec('ROLLBACK')
+      if (!this.#held && this.#db.isTransaction) this.#db.exec('ROLLBACK')
     }
   }
 

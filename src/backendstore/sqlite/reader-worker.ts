@@ -8,12 +8,15 @@ import { serveOpened } from '../worker-rpc.ts'
 
 export interface ReaderData {
   readonly file: string
+  /** It keeps to the state that it finds at first. */
+  readonly held?: boolean
 }
 
 if (parentPort !== null) {
   serveOpened(parentPort, toStoreError, () => {
-    const db = openForReading((workerData as ReaderData).file)
-    const reader = new IndexReader(db)
+    const { file, held = false } = workerData as ReaderData
+    const db = openForReading(file)
+    const reader = new IndexReader(db, held)
     return {
       search: (request: SearchRequest) => reader.search(request),
       count: (request: CountRequest) => reader.count(request),

@@ -7,6 +7,7 @@ import type {
   CountResult,
   SearchRequest,
   SearchResult,
+  SearchSnapshot,
   VocabularyRequest,
   VocabularyResult,
 } from '../../query/search-request.ts'
@@ -25,6 +26,7 @@ import { markDamaged } from './database.ts'
 import { packBatch } from '../packed-batch.ts'
 import type { ReaderData } from './reader-worker.ts'
 import { WorkerClient } from '../worker-rpc.ts'
+import { Snapshots } from './snapshots.ts'
 import type { WriterData } from './writer-worker.ts'
 
 export interface SqliteStoreOptions {
@@ -38,11 +40,13 @@ export class SqliteStore implements BackendStore {
   readonly #file: string
   readonly #writer: WorkerClient
   readonly #reader: WorkerClient
+  readonly #snapshots: Snapshots
 
   private constructor(file: string, writer: WorkerClient, reader: WorkerClient) {
     this.#file = file
     this.#writer = writer
     this.#reader = reader
+    this.#snapshots = new Snapshots(file)
   }
 
   /** Rejects with `BackendStoreError` where the file cannot be opened. */
@@ -109,6 +113,10 @@ export class SqliteStore implements BackendStore {
     return this.#noticing(this.#reader.call('vocabulary', request))
   }
 
+  snapshot(): Promise<SearchSnapshot> {
+    return this.#noticing(this.#snapshots.open())
+  }
+
   size(): Promise<number> {
     return this.#writer.call('size', undefined)
   }
@@ -119,6 +127,7 @@ export class SqliteStore implements BackendStore {
   }
 
   async close(): Promise<void> {
+    await this.#snapshots.close()
     await this.#reader.close()
     await this.#writer.close() // the last connection moves the journal into the file, which a reader cannot
   }
