@@ -31,7 +31,7 @@ export function readQuery(
 }
 
 /** Those there are, and those of which something is cached. */
-function clusterNames({ clusters, cache }: Pick<SearchParts, 'clusters' | 'cache'>): ClusterName[] {
+export function clusterNames({ clusters, cache }: Pick<SearchParts, 'clusters' | 'cache'>): ClusterName[] {
   const names = new Set(clusters?.names() ?? [])
   for (const resource of cache.resources()) for (const { cluster } of resource.shards()) names.add(cluster)
   return [...names]
