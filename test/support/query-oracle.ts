@@ -406,6 +406,8 @@ function order(operator: Operator, compared: number | undefined): boolean {
 
 /** What of a path is text: neither a number nor a time. */
 function textsAt(object: OracleObject, path: string): string[] {
+  const { kind, group } = object.identity
+  if (kind === 'Secret' && group === '' && /^\.(data|stringdata)\./.test(path)) return [] // only their keys are told
   return valuesOf(object, path)
     .filter(
       ({ value, type }) => typeof value !== 'number' && !(isTimed(type, path) && timeOf(String(value)) !== undefined),

@@ -9,7 +9,7 @@ import {
 } from '../../query/search-request.ts'
 import { IP, NUMBER, TIME, VERSION } from '../../query/sortable.ts'
 import { QUANTITY_TEXT, termOf, type TermMark } from '../../query/term.ts'
-import { decodeTerm, encodeTerms } from './encoding.ts'
+import { decodeTerm, encodeToken } from './encoding.ts'
 import { slotExpression } from './order.ts'
 import { SORT_SLOTS } from './schema.ts'
 import { after } from './vocabulary.ts'
@@ -77,7 +77,7 @@ function isInSlots(db: DatabaseSync, { type, path }: Dimension): boolean {
 }
 
 function hasTerm(db: DatabaseSync, prefix: string): boolean {
-  const encoded = encodeTerms(prefix)
+  const encoded = encodeToken(prefix)
   const sql = 'SELECT 1 FROM temp.vocabulary WHERE term >= ? AND term < ? LIMIT 1'
   return db.prepare(sql).get(encoded, after(encoded)) !== undefined
 }
@@ -107,7 +107,7 @@ function fillTable(db: DatabaseSync, dimension: Dimension, place: number): void 
   db.exec(`CREATE TABLE ${table} (doc INTEGER NOT NULL, key TEXT NOT NULL, PRIMARY KEY (doc, key)) WITHOUT ROWID`)
   const length = dimension.type === 'time' && dimension.unit !== undefined ? TIME_UNIT_CHARS[dimension.unit] : 1 << 20
   for (const mark of MARKS[dimension.type]) {
-    const prefix = encodeTerms(termOf(dimension.path, mark, ''))
+    const prefix = encodeToken(termOf(dimension.path, mark, ''))
     const shown = mark === QUANTITY_TEXT ? NUMBER : mark
     const text = mark === '=' ? 'decoded(substr(term, ?))' : 'substr(term, ?)'
     db.prepare(

@@ -23,6 +23,11 @@ export function encodeTerms(terms: string): string {
   return terms.replace(/[A-Z]/g, `${CAPITAL_MARK}$&`)
 }
 
+/** A term, or the beginning of one, as it stands in the vocabulary: folded, as FTS5 does it to what it is given. */
+export function encodeToken(term: string): string {
+  return encodeTerms(term).replace(/[A-Z]/g, (letter) => letter.toLowerCase())
+}
+
 export function decodeTerm(token: string): string {
   return token.replace(/\u0002(.)/g, (_, letter: string) => letter.toUpperCase())
 }

@@ -4,7 +4,7 @@ import type { FacetRequest, FacetResult } from '../../query/search-request.ts'
 import { NUMBER, numberOfKey, TIME, timeOfKey } from '../../query/sortable.ts'
 import { termOf, type TermMark } from '../../query/term.ts'
 import { compareUtf8 } from '../../util/bytes.ts'
-import { decodeTerm, encodeTerms } from './encoding.ts'
+import { decodeTerm, encodeToken } from './encoding.ts'
 import { after } from './vocabulary.ts'
 
 interface Counted {
@@ -69,7 +69,7 @@ function countTerms(db: DatabaseSync, path: string): Counted[] {
   )
   const found = new Map<string, { terms: string[]; count: number }>()
   for (const [mark, read] of MARKS) {
-    const prefix = encodeTerms(termOf(path, mark, ''))
+    const prefix = encodeToken(termOf(path, mark, ''))
     for (const row of statement.iterate(prefix, after(prefix))) {
       const { term, count } = row as { term: string; count: number }
       const value = read(decodeTerm(term.slice(prefix.length)))

@@ -16,7 +16,7 @@ import {
   type TermMark,
 } from '../../query/term.ts'
 import { pieces } from '../../query/tokens.ts'
-import { encodeTerms, quoted, TOKEN_SEPARATOR } from './encoding.ts'
+import { encodeTerms, encodeToken, quoted, TOKEN_SEPARATOR } from './encoding.ts'
 import { keyRange } from './key-range.ts'
 import type { Vocabulary } from './vocabulary.ts'
 
@@ -105,7 +105,7 @@ class Compiler {
 
   /** The terms in the range one by one if they are few, else by the beginnings that cover it. */
   #range(prefix: string, mark: SortableMark, comparison: '<' | '<=' | '>' | '>=', key: string): Filter[] {
-    const few = this.#vocabulary.range(encodeTerms(prefix), comparison, encodeTerms(key))
+    const few = this.#vocabulary.range(encodeToken(prefix), comparison, encodeToken(key))
     if (few !== undefined) return few.map((token) => ({ match: `terms : ${quoted(token)}` }))
     const { exact, prefixes } = keyRange(mark, key, comparison)
     return [...exact.map((each) => term(prefix + each)), ...prefixes.map((each) => prefixTerm(prefix + each))]
@@ -118,8 +118,8 @@ class Compiler {
       const mark = decoded[prefix.length] as TermMark
       return marks.includes(mark) && accept(decoded.slice(prefix.length + 1), mark)
     }
-    const found = this.#vocabulary.terms(encodeTerms(prefix), wanted)
-    if (!found.complete) return this.#vocabulary.termOccurrences(encodeTerms(prefix), wanted)
+    const found = this.#vocabulary.terms(encodeToken(prefix), wanted)
+    if (!found.complete) return this.#vocabulary.termOccurrences(encodeToken(prefix), wanted)
     return or(found.tokens.map((token) => ({ match: `terms : ${quoted(token)}` })))
   }
 }

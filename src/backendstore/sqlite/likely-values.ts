@@ -5,7 +5,7 @@ import { MAX_CANDIDATES, type VocabularyRequest, type VocabularyResult } from '.
 import { termOf } from '../../query/term.ts'
 import { foldCase } from '../../query/tokens.ts'
 import { compareUtf8 } from '../../util/bytes.ts'
-import { decodeTerm, encodeTerms, quoted } from './encoding.ts'
+import { decodeTerm, encodeToken, quoted } from './encoding.ts'
 import { after, type Vocabulary } from './vocabulary.ts'
 
 interface Candidate {
@@ -46,7 +46,7 @@ function countValues(
   distanceOf: Distance,
   all: boolean,
 ): { values: Found[]; more: boolean } {
-  const prefix = encodeTerms(termOf(path, '=', ''))
+  const prefix = encodeToken(termOf(path, '=', ''))
   const rows = all
     ? vocabulary.counted(prefix, after(prefix), (token) => distanceOf(valueOf(token, prefix)) !== undefined)
     : vocabulary.countedAmongHits(prefix, after(prefix), (token) => distanceOf(valueOf(token, prefix)) !== undefined)
