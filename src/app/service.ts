@@ -9,6 +9,7 @@ import { StoreMetrics } from '../backendstore/bulk-metrics.ts'
 import { BulkWriter } from '../backendstore/bulk-writer.ts'
 import type { OpenEngineStore } from '../backendstore/engine-store.ts'
 import type { ReopeningStore } from '../backendstore/reopening-store.ts'
+import { openEngineStore } from '../backendstore/search-engine/open-engine-store.ts'
 import { Cache } from '../cache/cache.ts'
 import { Controller } from '../controller/controller.ts'
 import { DiscoveryTracker } from '../controller/discovery-tracker.ts'
@@ -65,7 +66,7 @@ export interface ServiceOptions extends RegistryStoreOptions {
   readonly rights?: ((parts: Pick<Service, 'fleet' | 'metrics'>) => FollowedRights) | undefined
   /** Decides whether this replica does what only one may do; default: it is the only one. */
   readonly leadership?: (parts: Pick<Service, 'metrics'>) => FollowedLeadership
-  /** Opens the search engines that registries name; default: there are none. */
+  /** Opens the search engines that registries name; default: as they are. */
   readonly openEngine?: OpenEngineStore
   /** Where the Secrets are that registries name; default: nowhere. */
   readonly secrets?: SecretsSource
@@ -143,7 +144,7 @@ export async function createService(options: ServiceOptions): Promise<Service> {
     ...mirroring,
     controller,
     registries: informer,
-    open: options.openEngine,
+    open: options.openEngine ?? openEngineStore,
     secrets: options.secrets,
     embedded: { name: store.name, writer },
     whileLeading: (task, signal) => whileLeading(leadership, task, signal),

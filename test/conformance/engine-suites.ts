@@ -3,6 +3,7 @@ import { after, before, describe } from 'node:test'
 import { newEngineStore } from '../support/engine-stores.ts'
 import { startSearchEngine, type RealSearchEngine, type SearchEngineName } from '../support/real-parts/index.ts'
 import { storeSuite, type OpenedStore } from './backend-store-suite.ts'
+import { engineStoreSuite } from './engine-store-suite.ts'
 import { searchSuite } from './search-suite.ts'
 import { visibleDocumentsSuite } from './visible-documents-suite.ts'
 
@@ -21,7 +22,8 @@ export function engineSuites(name: SearchEngineName): void {
       const store = await newEngineStore(engine)
       return { store, dispose: () => store.close() }
     }
-    describe('conformance', () => storeSuite(open))
+    describe('as every store', () => storeSuite(open))
+    describe('as an engine', () => engineStoreSuite(() => engine))
     describe('differential', () => searchSuite(open, { runs: RUNS }))
     describe('rights', () => visibleDocumentsSuite(open))
   })

@@ -2,7 +2,7 @@
 import { Client, errors } from '@elastic/elasticsearch'
 import type { EngineStoreOptions } from '../engine-store.ts'
 import type { EngineClient } from '../search-engine/engine-client.ts'
-import { EngineError, engineError } from '../search-engine/engine-errors.ts'
+import { EngineError, engineError, OTHER_PRODUCT } from '../search-engine/engine-errors.ts'
 import { trusted } from '../search-engine/trusted-authorities.ts'
 
 const REQUEST_TIMEOUT_MS = 30_000
@@ -54,8 +54,7 @@ function basic(username: string | undefined, password: string | undefined) {
 
 function translated(error: unknown): unknown {
   if (error instanceof errors.ResponseError) return engineError(error.statusCode ?? 0, error.body)
-  if (error instanceof errors.ProductNotSupportedError)
-    return new EngineError(0, 'product_not_supported', error.message)
+  if (error instanceof errors.ProductNotSupportedError) return new EngineError(0, OTHER_PRODUCT, error.message)
   if (error instanceof errors.ElasticsearchClientError) return new EngineError(0, error.name, error.message)
   return error
 }

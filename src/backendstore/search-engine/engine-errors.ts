@@ -50,6 +50,9 @@ export function typeText({ type }: ErrorBody): string {
 
 const BLOCKED = 'cluster_block_exception'
 
+/** Ours: a client found that what answers is another product. */
+export const OTHER_PRODUCT = 'product_not_supported'
+
 const MESSAGES: Partial<Record<BackendStoreErrorCode, string>> = {
   unreachable: 'the search engine does not answer',
   unavailable: 'the search engine is not available',
@@ -61,6 +64,7 @@ const MESSAGES: Partial<Record<BackendStoreErrorCode, string>> = {
 }
 
 export function codeOf({ status, type }: Pick<EngineError, 'status' | 'type'>): BackendStoreErrorCode {
+  if (type === OTHER_PRODUCT) return 'unsupported'
   if (type === BLOCKED) return status === 429 ? 'full' : status === 403 ? 'readOnly' : 'unavailable'
   switch (status) {
     case 0:

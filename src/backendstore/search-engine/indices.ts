@@ -65,8 +65,9 @@ export class Indices {
     const alias = aliasOf(kind)
     const current = indexOf(kind, this.#version)
     const standing = await this.#behind(alias)
-    if (!standing.includes(current)) await this.#create(alias, current)
-    return { alias, current, older: standing.filter((index) => index !== current) }
+    const older = standing.filter((index) => index !== current)
+    if (!standing.includes(current)) await this.#create(alias, current, older)
+    return { alias, current, older }
   }
 
   async #putTemplate(): Promise<void> {
@@ -88,21 +89,27 @@ export class Indices {
     }
   }
 
-  async #create(alias: string, index: string): Promise<void> {
-    const aliases = { [alias]: { is_write_index: true }, [ALL_INDICES]: {} }
+  async #create(alias: string, index: string, older: readonly string[]): Promise<void> {
     try {
-      await this.#client.request({ method: 'PUT', path: pathOf(index), body: { aliases } })
+      await this.#client.request({ method: 'PUT', path: pathOf(index) })
     } catch (error) {
-      if (isEngineError(error, 'invalid_alias_name_exception')) throw takenName(alias, error)
       if (!isEngineError(error, 'resource_already_exists_exception')) throw error
-      await this.#putAliases(alias, index)
     }
+    await this.#putAliases(alias, index, older)
   }
 
-  /** Of an index that somebody else made, or that lost its aliases. */
-  async #putAliases(alias: string, index: string): Promise<void> {
-    const actions = [{ add: { index, alias, is_write_index: true } }, { add: { index, alias: ALL_INDICES } }]
-    await this.#client.request({ method: 'POST', path: '/_aliases', body: { actions } })
+  /** At once: an alias never has two indices to write to. */
+  async #putAliases(alias: string, index: string, older: readonly string[]): Promise<void> {
+    const actions = [
+      ...older.map((each) => ({ add: { index: each, alias, is_write_index: false } })),
+      { add: { index, alias, is_write_index: true } },
+      { add: { index, alias: ALL_INDICES } },
+    ]
+    try {
+      await this.#client.request({ method: 'POST', path: '/_aliases', body: { actions } })
+    } catch (error) {
+      throw isEngineError(error, 'invalid_alias_name_exception') ? takenName(alias, error) : error
+    }
   }
 }
 

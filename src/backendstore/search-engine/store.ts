@@ -23,7 +23,7 @@ import { BackendStoreError } from '../errors.ts'
 import { WorkerClient } from '../worker-rpc.ts'
 import { compareShard, digestOfShard, removeAll, shardQuery, storedShards } from './comparisons.ts'
 import type { EngineClient } from './engine-client.ts'
-import { EngineError, toSearchError, toStoreError } from './engine-errors.ts'
+import { EngineError, isEngineError, toSearchError, toStoreError } from './engine-errors.ts'
 import { Freshness } from './freshness.ts'
 import { countIndex, searchIndex, vocabularyOfIndex } from './index-reader.ts'
 import { IndexWriter } from './index-writer.ts'
@@ -137,14 +137,26 @@ export class SearchEngineStore implements BackendStore {
     await this.#client.close()
   }
 
-  /** Rejects with code `unsupported` where another engine answers, or one of another age. */
+  /**
+   * Rejects with code `unsupported` where another engine answers, or one of another age. Who may not ask for its version
+   * may still be allowed what matters.
+   */
   async check(isSupported: (version: EngineVersion) => boolean): Promise<void> {
     await this.#run(async () => {
-      const { version } = await this.#client.request<{ version: EngineVersion }>({ method: 'GET', path: '/' })
-      if (isSupported(version)) return
+      const version = await this.#version()
+      if (version === undefined || isSupported(version)) return
       const found = `${version.distribution ?? 'elasticsearch'} ${version.number}`
       throw new BackendStoreError('unsupported', `not a supported search engine: ${found} where ${this.name} should be`)
     }, toStoreError)
+  }
+
+  async #version(): Promise<EngineVersion | undefined> {
+    try {
+      return (await this.#client.request<{ version: EngineVersion }>({ method: 'GET', path: '/' })).version
+    } catch (error) {
+      if (isEngineError(error) && error.status === 403) return undefined
+      throw error
+    }
   }
 
   /** After whatever was written has become visible. */
