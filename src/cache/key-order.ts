@@ -34,6 +34,14 @@ export class KeyOrder {
     this.#length -= 1
   }
 
+  /** A copy of a part. */
+  slice(from: number, to: number): KeyOrder {
+    const part = new KeyOrder()
+    part.#slots = this.#slots.slice(from, Math.min(to, this.#length))
+    part.#length = part.#slots.length
+    return part
+  }
+
   /** Puts `other`'s slots in the place of those in `[from, to)`. */
   splice(from: number, to: number, other: KeyOrder): void {
     const length = this.#length - (to - from) + other.#length

@@ -52,6 +52,8 @@ export interface SnapshotFilter {
   readonly after?: { readonly cluster: ClusterName; readonly key: ObjectKey }
   /** At most so many objects; `remaining` tells how many are left. */
   readonly limit?: number
+  /** More pages of the same state are to follow, by `asOf` the versions of this one. */
+  readonly isPaged?: boolean
   /**
    * As the shards were at these versions, of which `covers` holds; only these clusters. Default: as they are now.
    * `remaining` may then count objects that the labels would not have taken.

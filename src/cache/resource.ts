@@ -11,7 +11,8 @@ import type { CachedObject, CacheEvent, CacheListener, ResourceReader, ShardStat
 import type { Snapshot, SnapshotFilter, WatchItem, WatchOptions } from './reader.ts'
 import { standingOf } from './resume.ts'
 import { sizeOf } from './record.ts'
-import { Shard, type ChangeMoment, type ShardChange, type ShardSink } from './shard.ts'
+import type { ShardChange } from './shard-changes.ts'
+import { Shard, type ChangeMoment, type ShardSink } from './shard.ts'
 import { FleetSnapshot, selectObjects, type Selected, type SelectedPart } from './snapshot.ts'
 import { VersionVector } from './version-vector.ts'
 import { WatchWindow, type WindowBudget } from './watch-window.ts'
@@ -118,6 +119,8 @@ export class Resource implements ResourceReader, ShardSink, WatchSource {
     let remaining = 0
     for (const shard of this.allShards()) {
       if (clusters?.has(shard.cluster) === false || asOf?.has(shard.cluster) === false) continue
+      // The pages that follow are made of what was told since.
+      if (asOf !== undefined || filter.isPaged === true) shard.settle()
       const taken = this.#select(shard, scoped, left)
       left -= taken.selection.length
       remaining += taken.remaining

@@ -4,23 +4,19 @@
  */
 import { canonicalize, type CanonicalObject, type ObjectIdentity } from '../kube/canonical-object.ts'
 import { apiVersionOf, type GroupVersionResource } from '../kube/group-version.ts'
-import { compareResourceVersions, type ClusterName, type ResourceVersion } from '../kube/names.ts'
+import type { ClusterName, ResourceVersion } from '../kube/names.ts'
 import type { ReflectorState, Replacement, WatchEventType } from '../informer/reflector-store.ts'
 import type { Clock } from '../util/clock.ts'
 import { KeyBuffer } from './key-buffer.ts'
 import { KeyOrder } from './key-order.ts'
-import type { CachedObject, ShardState } from './reader.ts'
+import { FEW_CHANGES, isOld, isOtherHistory, later, owned, removeInSlices, type ShardChange } from './shard-changes.ts'
+import { joined, Publication } from './publication.ts'
+import type { ShardState } from './reader.ts'
 import { detached, received } from './record.ts'
 import { ShardContent } from './shard-content.ts'
 import { ShardHistory } from './shard-history.ts'
 import { deletion, differences, Staging, type Difference, type StagingTarget } from './staging.ts'
 import type { ShardSpec } from './writer.ts'
-
-export interface ShardChange {
-  readonly type: WatchEventType
-  readonly object: CachedObject
-  readonly previous: CachedObject | undefined
-}
 
 /** Where a client stands before and after a change: see shard-history.ts. */
 export interface ChangeMoment {
@@ -38,12 +34,6 @@ export interface ShardSink {
   listed(shard: Shard, first: boolean): void
 }
 
-/**
- * Up to so many changes of one batch get bytes of their own. Bigger batches leave them where they are: copying would stall
- * the loop, and the chunks that they keep alive consist mostly of them.
- */
-const FEW_CHANGES = 64
-
 export class Shard implements StagingTarget {
   readonly cluster: ClusterName
   readonly clusterUid: string
@@ -58,6 +48,7 @@ export class Shard implements StagingTarget {
   /** Namespaces replaced one by one while the shard waits for the last of them. */
   readonly #listedNamespaces = new Set<string>()
   #content: ShardContent
+  #publication: Publication | undefined
   #namespaces: ReadonlySet<string> | undefined
   #version = '' as ResourceVersion
   #synced = false
@@ -127,20 +118,61 @@ export class Shard implements StagingTarget {
   }
 
   install(staging: Staging, version: ResourceVersion): void {
+    this.settle()
     this.#staged.delete(staging)
     this.#heard()
-    const { order } = this.#content
+    const content = this.#content
     const [from, to] =
-      staging.namespace === undefined ? [0, order.length] : this.#content.namespaceRange(staging.namespace)
-    const { changes, gone } = differences(this.#content, from, to, staging.order)
-    order.splice(from, to, staging.order)
-    this.#content.removeAll(gone)
+      staging.namespace === undefined ? [0, content.order.length] : content.namespaceRange(staging.namespace)
+    const before = content.order.slice(from, to)
+    content.order.splice(from, to, staging.order)
+    const gone: number[] = []
+    const changes = differences(content, before, staging.order, gone)
     if (staging.namespace !== undefined) this.#listedNamespaces.add(staging.namespace)
-    const first = !this.#synced
-    if (first && !this.#isComplete(staging.namespace)) this.#version = version
-    else if (first) this.#begin(version)
-    else this.#publish(owned(changes), version)
-    if (this.#synced) this.#sink.listed(this, first)
+    if (this.#synced) return this.#tell(changes, gone, version)
+    for (const _ of changes) continue
+    content.removeAll(gone)
+    if (!this.#isComplete(staging.namespace)) this.#version = version
+    else this.#begin(version)
+    if (this.#synced) this.#sink.listed(this, true)
+  }
+
+  /** Tells a replacement's differences: a few at once, many in slices. */
+  #tell(changes: Generator<Difference | undefined>, gone: number[], version: ResourceVersion): void {
+    const content = this.#content
+    const first: (Difference | undefined)[] = []
+    while (first.length <= FEW_CHANGES) {
+      const next = changes.next()
+      if (next.done === true) {
+        content.removeAll(gone)
+        this.#publish(owned(first.filter((change) => change !== undefined)), version)
+        return this.#sink.listed(this, false)
+      }
+      if (next.value !== undefined) first.push(next.value)
+    }
+    const before = this.#version
+    const atMs = this.#clock.monotonicMs()
+    this.#publication = new Publication(joined(first, changes), {
+      tell: (change, last) => {
+        if (last) this.#version = version
+        this.#sink.changed(this, change, { before, after: last ? version : before, atMs })
+      },
+      done: () => {
+        this.#publication = undefined
+        if (isOtherHistory(before, version)) this.#resetHistory(before, version)
+        removeInSlices(content, gone)
+        this.#sink.listed(this, false)
+      },
+    })
+    this.#publication.start()
+  }
+
+  /**
+   * Tells at once what is left of a replacement. Until then the shard shows its new content at the version before, so whoever
+   * needs a state and a version that belong together for good (pages, watches) calls this first.
+   */
+  settle(): void {
+    this.#publication?.finish()
   }
 
   forget(staging: Staging): void {
@@ -149,6 +181,7 @@ export class Shard implements StagingTarget {
 
   /** Without a version: the shard stands at the object's own afterwards, if that is newer. */
   apply(type: WatchEventType, bytes: Uint8Array, version: ResourceVersion | undefined): void {
+    this.settle()
     const object = this.receive(bytes)
     const { namespace, name, resourceVersion } = object.meta
     this.#supersede(namespace)
@@ -159,6 +192,7 @@ export class Shard implements StagingTarget {
   }
 
   bookmark(version: ResourceVersion): void {
+    this.settle()
     this.#heard()
     if (this.#synced) this.#publish([], later(this.#version, version))
   }
@@ -169,6 +203,7 @@ export class Shard implements StagingTarget {
   }
 
   setNamespaces(namespaces: ReadonlySet<string> | undefined): void {
+    this.settle()
     this.#namespaces = namespaces
     for (const staging of this.#staged) staging.narrow()
     const changes = this.#narrow()
@@ -187,6 +222,8 @@ export class Shard implements StagingTarget {
   close(): void {
     this.#closed = true
     this.#synced = false
+    this.#publication?.abandon()
+    this.#publication = undefined
     this.#staged.clear()
     this.#content = new ShardContent(this.cluster)
   }
@@ -276,46 +313,14 @@ export class Shard implements StagingTarget {
         this.#sink.changed(this, change, i === changes.length - 1 ? last : within)
       })
     }
-    if (isReset) {
-      this.history.supersede(before)
-      this.history.reset(version)
-    }
+    if (isReset) this.#resetHistory(before, version)
     if (changes.length > 0 || version === before) return
     this.history.moved(version)
     this.#sink.moved(this)
   }
-}
 
-function owned(changes: readonly Difference[]): readonly ShardChange[] {
-  if (changes.length > FEW_CHANGES) return changes
-  return changes.map(({ type, object, previous }) => {
-    const own = detached(object)
-    if (previous === undefined || previous === object) return { type, object: own, previous: previous && own }
-    return { type, object: own, previous: detached(previous) }
-  })
-}
-
-/** An event that says nothing new: a replay, or a deletion of what is not there or has been created anew since. */
-function isOld(type: WatchEventType, object: CanonicalObject, stored: CachedObject | undefined): boolean {
-  if (stored === undefined) return type === 'DELETED'
-  const { resourceVersion, uid } = object.meta
-  const order = compareResourceVersions(resourceVersion, stored.resourceVersion)
-  if (type === 'DELETED') return uid !== stored.uid && order !== undefined && order < 0
-  if (order === undefined || resourceVersion === '') return object.bytes.equals(stored.bytes)
-  return order <= 0
-}
-
-/** The newer of two versions; of two without an order, the one that came last. */
-function later(current: ResourceVersion, next: ResourceVersion): ResourceVersion {
-  if (next === '') return current
-  const order = compareResourceVersions(next, current)
-  return order === undefined || order > 0 ? next : current
-}
-
-/** Whether a shard that moves from `before` to `after` has begun to count anew, as after its store was lost. */
-function isOtherHistory(before: ResourceVersion, after: ResourceVersion): boolean {
-  const order = compareResourceVersions(after, before)
-  if (order !== undefined) return order < 0
-  const zero = '0' as ResourceVersion
-  return (compareResourceVersions(before, zero) === undefined) !== (compareResourceVersions(after, zero) === undefined)
+  #resetHistory(before: ResourceVersion, version: ResourceVersion): void {
+    this.history.supersede(before)
+    this.history.reset(version)
+  }
 }

@@ -131,35 +131,34 @@ export interface Difference {
   readonly previous: StoredObject | undefined
 }
 
-/** What `next` changes in `[from, to)` of the shard's order, in key order, and which slots it no longer needs. */
-export function differences(
+/** Objects compared, of which none has changed, between two places where one may pause. */
+const PAUSE = 1_024
+
+/**
+ * What `next` changes in `before`, in key order; slots that are no longer needed are put into `gone`. Now and then undefined:
+ * nothing has changed for a while. The slots of both must stay until the end.
+ */
+export function* differences(
   content: ShardContent,
-  from: number,
-  to: number,
+  before: KeyOrder,
   next: KeyOrder,
-): { readonly changes: Difference[]; readonly gone: number[] } {
-  const changes: Difference[] = []
-  const gone: number[] = []
-  const removed = (slot: number): void => {
-    gone.push(slot)
-    changes.push(deletion(content.object(slot)))
-  }
-  let i = from
+  gone: number[],
+): Generator<Difference | undefined, void, undefined> {
+  let i = 0
   let j = 0
-  while (i < to || j < next.length) {
-    const old = content.order.at(i)
+  for (let compared = 1; i < before.length || j < next.length; compared++) {
+    const old = before.at(i)
     const fresh = next.at(j)
-    const order = i >= to ? 1 : j >= next.length ? -1 : old === fresh ? 0 : content.compareSlots(old, fresh)
-    if (order < 0) removed(old)
-    else if (order > 0) changes.push({ type: 'ADDED', object: content.object(fresh), previous: undefined })
-    else if (old !== fresh) {
-      gone.push(old)
-      changes.push(...replaced(content.object(old), content.object(fresh)))
-    }
+    const order = i >= before.length ? 1 : j >= next.length ? -1 : old === fresh ? 0 : content.compareSlots(old, fresh)
     if (order <= 0) i += 1
     if (order >= 0) j += 1
+    if (old !== fresh || order !== 0) {
+      if (order <= 0) gone.push(old)
+      if (order < 0) yield deletion(content.object(old))
+      else if (order > 0) yield { type: 'ADDED', object: content.object(fresh), previous: undefined }
+      else yield* replaced(content.object(old), content.object(fresh))
+    } else if (compared % PAUSE === 0) yield undefined
   }
-  return { changes, gone }
 }
 
 /** A deletion noticed afterwards: the object is the last state known. */

@@ -137,6 +137,7 @@ export class Watcher {
     if (from !== undefined) await this.#arrive(from)
     if (this.#expired !== undefined) return
     const { window } = this.#source
+    for (const shard of this.#source.allShards()) shard.settle()
     this.#position = window.end
     this.#exactFrom = window.end
     for (const shard of this.#source.allShards()) {

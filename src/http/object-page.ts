@@ -31,6 +31,8 @@ export interface PageFilter {
   readonly labels?: LabelSelector
   readonly after?: { readonly cluster: ClusterName; readonly key: ObjectKey }
   readonly limit?: number
+  /** More pages of the same state are to follow. */
+  readonly isPaged?: boolean
   /** As the source was at these versions; default: as it is now. */
   readonly asOf?: VersionMap
 }
@@ -90,6 +92,7 @@ function pushedDown(selection: Selection, limit: number | undefined): PageFilter
     ...(namespace === undefined ? {} : { namespace }),
     ...(name === undefined ? {} : { name }),
     ...(labels === undefined ? {} : { labels }),
+    ...(limit === undefined ? {} : { isPaged: true }),
     ...(limit === undefined || fields !== undefined ? {} : { limit: limit + 1 }),
   }
 }

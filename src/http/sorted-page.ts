@@ -32,6 +32,7 @@ export async function readSortedPage<Item extends PageObject>(
     ...(name === undefined ? {} : { name }),
     ...(labels === undefined ? {} : { labels }),
     ...(clusters === undefined ? {} : { clusters }),
+    ...(request.limit === undefined ? {} : { isPaged: true }),
     ...(start === undefined ? {} : stateOf(start)),
   })
   const all = request.selection.nothing ? [] : await withKeys(snapshot, request, sortBy.terms)
