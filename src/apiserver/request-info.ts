@@ -98,6 +98,8 @@ const PROXIED = new RegExp(`^/apis/${SEARCH_GROUP_VERSION.replaceAll('.', '\\.')
 export function isLongRunning(attributes: RequestAttributes, path: string, query: URLSearchParams): boolean {
   if (!attributes.isResource) return path.startsWith('/debug/pprof/')
   if (attributes.resource === 'resourceregistries') return attributes.verb === 'watch'
+  // Watches of queries, and exports: what is asked for below search/query/proxy comes as fast as its client reads.
+  if (attributes.resource === 'search') return attributes.name === 'query' && attributes.subresource === 'proxy'
   const native = attributes.resource === 'proxying' ? PROXIED.exec(path)?.[1] : undefined
   const target = native === undefined ? undefined : parseResourcePath(native)
   if (target === undefined) return false

@@ -11,14 +11,16 @@
 import { sendBody } from '../http/answer.ts'
 import type { ApiHandler } from '../http/api-request.ts'
 import type { BodyWriter } from '../http/body-writer.ts'
+import { badRequest } from '../kube/status-error.ts'
 import { explained } from '../query/explain.ts'
 import type { FacetResult, SearchResult } from '../query/search-request.ts'
 import { sendExport } from './export.ts'
 import { foundObjects, shownFields, type FoundObjects } from './found-object.ts'
 import { highlightsOf } from './highlight.ts'
-import type { NamedField } from './parameters.ts'
+import { flag, type NamedField } from './parameters.ts'
 import { readQueryOptions, type QueryOptions } from './query-options.ts'
 import { encodeQueryToken } from './query-token.ts'
+import { serveQueryWatch } from './query-watch.ts'
 import { jsonRow } from './row-format.ts'
 import { asked, createSearchEndpoint, isComplete, tailOf, visibleOf, type SearchCall } from './search-call.ts'
 import type { SearchParts } from './search-parts.ts'
@@ -27,6 +29,10 @@ import { withoutTypos, type Expansion } from './typos.ts'
 export function createQueryHandler(parts: SearchParts): ApiHandler {
   return createSearchEndpoint(parts, async (call) => {
     const { parameters, fields, format } = call
+    if (flag(parameters, 'watch')) {
+      if (!call.long) throw badRequest('watch: a query is watched at search/query/proxy')
+      return serveQueryWatch(call)
+    }
     const context = { catalog: fields, parts, wallMs: parts.clock.nowMs(), rows: format !== 'json' }
     const read = readQueryOptions(parameters, context)
     if (format !== 'json') return sendExport(call, read)
