@@ -74,7 +74,7 @@ test('E8: unknown kinds, paths that are no resource, subresources and verbs are 
       ['/api/v1/namespaces/a/nodes', 404, /could not find/],
       ['/api/v1/pods?labelSelector=%3D%3D', 400, /./],
       ['/api/v1/pods?fieldSelector=spec.foo%3D1', 400, /field label not supported/],
-      ['/api/v1/pods?limit=abc', 400, /limit/],
+      ['/api/v1/pods?limit=abc', 400, /parsing "abc"/],
       ['/api/v1/pods?continue=xx', 400, /continue/],
       ['/api/v1/pods?cluster=nope', 404, /"nope" not found/],
       ['/api/v1/pods?cluster=nope-*', 404, /not found/],
