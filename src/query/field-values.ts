@@ -7,6 +7,19 @@ import { JsonWalker, type Leaves } from './json-walker.ts'
 
 /** In the object's order; none where it has no such value. Objects and lists show their leaves. */
 export function fieldValues(
+  field: Field,
+  object: JsonObject,
+  identity: DocumentIdentity,
+  columns: KindColumns | undefined,
+): readonly ColumnValue[] {
+  for (const each of [field, ...(field.also ?? [])]) {
+    const found = valuesAt(each, object, identity, columns)
+    if (found.length > 0) return found
+  }
+  return []
+}
+
+function valuesAt(
   { path }: Field,
   object: JsonObject,
   identity: DocumentIdentity,

@@ -11,6 +11,8 @@ export interface Field {
   readonly nested: boolean
   /** Results can be sorted by it. */
   readonly sortable: boolean
+  /** JSON paths where custom resources have what they show under that name: they are asked as well. */
+  readonly also?: readonly Field[]
 }
 
 /** Fields of an object's identity. A kind's column of such a name is left out (NAME, AGE). */
@@ -65,6 +67,8 @@ const JSON_TYPES: ReadonlySet<'json'> = new Set(['json'])
 /** The fields of all kinds there are. Names are case-insensitive but for the KEY of labels and annotations and paths. */
 export class FieldCatalog {
   readonly #columns = new Map<string, Set<ColumnType>>()
+  /** By the name of a custom resource's printer column. */
+  readonly #paths = new Map<string, Set<string>>()
 
   constructor(kinds: Iterable<KindColumns>) {
     for (const [field, type] of Object.entries({ ...IDENTITY_FIELDS, ...COMMON_FIELDS })) {
@@ -82,6 +86,17 @@ export class FieldCatalog {
     }
   }
 
+  /**
+   * The printer columns of a custom resource, as other names for the JSON paths that they show. Columns that select among
+   * the items of a list have no such path and are no fields.
+   */
+  addCustom(kind: KindColumns): void {
+    for (const { field, jsonPath } of kind.columns) {
+      const path = jsonPath === undefined || isIdentityField(field) ? undefined : plainPath(jsonPath)
+      if (path !== undefined) this.#paths.set(field, (this.#paths.get(field) ?? new Set()).add(path))
+    }
+  }
+
   /** Undefined for what is no field. */
   find(name: string): Field | undefined {
     const typed = jsonPathOf(name) ?? name
@@ -91,7 +106,7 @@ export class FieldCatalog {
         return { path: canonical + path.slice(prefix.length), types: KEYWORD, nested: false, sortable: false }
       }
     }
-    if (path.startsWith('.')) return { path: path.toLowerCase(), types: JSON_TYPES, nested: true, sortable: false }
+    if (path.startsWith('.')) return pathField(path)
     return this.#named(path.toLowerCase())
   }
 
@@ -102,12 +117,18 @@ export class FieldCatalog {
 
   /** Names of all fields but labels, annotations and paths, sorted. */
   names(): readonly string[] {
-    return [...this.#columns.keys()].sort()
+    return [...new Set([...this.#columns.keys(), ...this.#paths.keys()])].sort()
   }
 
-  #named(path: string): Field | undefined {
-    const types = this.#columns.get(path)
-    return types === undefined ? undefined : { path, types, nested: false, sortable: true }
+  #named(name: string): Field | undefined {
+    const paths = [...(this.#paths.get(name) ?? [])].map(pathField)
+    const types = this.#columns.get(name)
+    if (types === undefined) {
+      const [first, ...others] = paths
+      return first === undefined || others.length === 0 ? first : { ...first, also: others }
+    }
+    const field = { path: name, types, nested: false, sortable: true }
+    return paths.length === 0 ? field : { ...field, also: paths }
   }
 }
 
@@ -137,6 +158,16 @@ export const FIELD_PATTERNS = [
 
 export function isIdentityField(field: string): boolean {
   return Object.hasOwn(IDENTITY_FIELDS, field) || Object.hasOwn(ALIASES, field)
+}
+
+function pathField(path: string): Field {
+  return { path: path.toLowerCase(), types: JSON_TYPES, nested: true, sortable: false }
+}
+
+/** `.spec.a.b` and `{.spec.a[*].b}`; undefined for filters, indices and quoted keys. */
+function plainPath(jsonPath: string): string | undefined {
+  const path = jsonPath.replace(/^\{(.*)\}$/, '$1').replaceAll('[*]', '')
+  return /^(?:\.[A-Za-z0-9_-]+)+$/.test(path) && !/^\.metadata(\.|$)/.test(path) ? path : undefined
 }
 
 /** `.a.b` for `.a.b`, `$.a.b` and, below the usual roots, `a.b`. */

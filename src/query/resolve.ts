@@ -133,8 +133,24 @@ class Resolver {
     }
     const { operator } = node
     if (node.hint !== undefined) this.warnings.add(node.hint)
-    if (operator === '!=') return { type: 'not', child: this.#anyOf(field, '=', node.values) }
-    return this.#anyOf(field, operator, node.values)
+    if (operator === '!=') return { type: 'not', child: this.#anywhere(field, '=', node.values) }
+    return this.#anywhere(field, operator, node.values)
+  }
+
+  /** Where several places have what the field is called, values that only some of them can have are asked of those. */
+  #anywhere(field: Field, operator: Exclude<Operator, '!='>, values: readonly QueryValue[]): Predicate {
+    if (field.also === undefined) return this.#anyOf(field, operator, values)
+    const found: Predicate[] = []
+    let fault: unknown
+    for (const each of [field, ...field.also]) {
+      try {
+        found.push(this.#anyOf(each, operator, values))
+      } catch (error) {
+        fault ??= error
+      }
+    }
+    if (found.length === 0) throw fault
+    return or(found)
   }
 
   #anyOf(field: Field, operator: Exclude<Operator, '!='>, values: readonly QueryValue[]): Predicate {

@@ -8,11 +8,25 @@ import type { SearchParts } from './search-parts.ts'
 const BUILT_IN = columnKinds().map(({ columns }) => columns)
 const STATIC = new FieldCatalog(BUILT_IN)
 
-export async function currentFields({ cache, columns }: Pick<SearchParts, 'cache' | 'columns'>): Promise<FieldCatalog> {
+/** A definition may have to be asked of a member; a query does not wait for one that does not answer. */
+const PATIENCE_MS = 200
+
+export async function currentFields({
+  cache,
+  columns,
+  clock,
+}: Pick<SearchParts, 'cache' | 'columns' | 'clock'>): Promise<FieldCatalog> {
   const custom = cache.resources().filter(isCustom)
   if (columns === undefined || custom.length === 0) return STATIC
-  const kinds = await Promise.all(custom.map(({ gvr, kind }) => columns.columnsFor(gvr, kind)))
-  return new FieldCatalog([...BUILT_IN, ...kinds])
+  let cancel = (): void => undefined
+  const late = new Promise<undefined>((resolve) => {
+    cancel = clock.setTimeout(() => resolve(undefined), PATIENCE_MS)
+  })
+  const kinds = await Promise.all(custom.map(({ gvr, kind }) => Promise.race([columns.columnsFor(gvr, kind), late])))
+  cancel()
+  const catalog = new FieldCatalog(BUILT_IN)
+  for (const kind of kinds) if (kind !== undefined) catalog.addCustom(kind)
+  return catalog
 }
 
 /** The columns of one cached kind; undefined where nothing tells them. */

@@ -7,7 +7,7 @@ import { sendBody } from '../http/answer.ts'
 import type { ApiHandler } from '../http/api-request.ts'
 import type { ColumnType, KindColumns } from '../kube/columns/column.ts'
 import { columnKinds, columnsOf } from '../kube/columns/index.ts'
-import { aliasesOf, FIELD_PATTERNS, isIdentityField } from '../query/fields.ts'
+import { aliasesOf, FIELD_PATTERNS, isIdentityField, type Field } from '../query/fields.ts'
 import { columnsOfResource } from './current-fields.ts'
 import { CONTENT_TYPES, headRow, row } from './row-format.ts'
 import { createSearchEndpoint, tailOf, type SearchCall } from './search-call.ts'
@@ -20,7 +20,7 @@ export function createFieldsHandler(parts: SearchParts): ApiHandler {
 export interface FieldEntry {
   readonly name: string
   readonly aliases: readonly string[]
-  readonly types: readonly ColumnType[]
+  readonly types: readonly FieldType[]
   /** Empty: whatever the kind. */
   readonly kinds: readonly string[]
   readonly operators: readonly string[]
@@ -73,35 +73,41 @@ export async function fieldEntries(call: Pick<SearchCall, 'parts' | 'visible' | 
   return call.fields
     .names()
     .filter((name) => kinds.has(name) || call.fields.isCommon(name))
-    .map((name) => entryOf(name, [...(call.fields.find(name)?.types ?? [])] as ColumnType[], call, kinds.get(name)))
+    .flatMap((name) => {
+      const field = call.fields.find(name)
+      return field === undefined ? [] : [entryOf(name, field, call, kinds.get(name))]
+    })
 }
 
 function entryOf(
   name: string,
-  types: readonly ColumnType[],
+  { types: all, sortable }: Field,
   { fields }: Pick<SearchCall, 'fields'>,
   kinds: ReadonlySet<string> | undefined,
 ): FieldEntry {
+  const types = [...all]
   return {
     name,
     aliases: aliasesOf(name),
     types,
     kinds: fields.isCommon(name) ? [] : [...(kinds ?? [])].sort(),
     operators: operatorsOf(types),
-    sort: true,
+    sort: sortable,
     examples: types.flatMap((type) => EXAMPLES[type].map((value) => name + value)),
   }
 }
 
-const COMPARED: ReadonlySet<ColumnType> = new Set(['int', 'quantity', 'time', 'duration', 'version', 'ip'])
-const TEXTLESS: ReadonlySet<ColumnType> = new Set(['int', 'time', 'duration'])
+type FieldType = ColumnType | 'json'
 
-function operatorsOf(types: readonly ColumnType[]): string[] {
+const COMPARED: ReadonlySet<FieldType> = new Set(['int', 'quantity', 'time', 'duration', 'version', 'ip', 'json'])
+const TEXTLESS: ReadonlySet<FieldType> = new Set(['int', 'time', 'duration'])
+
+function operatorsOf(types: readonly FieldType[]): string[] {
   const compared = types.some((type) => COMPARED.has(type)) ? ['<', '<=', '>', '>='] : []
   return [':', '=', '!=', ...compared, ...(types.every((type) => TEXTLESS.has(type)) ? [] : ['~'])]
 }
 
-const EXAMPLES: Readonly<Record<ColumnType, readonly string[]>> = {
+const EXAMPLES: Readonly<Record<FieldType, readonly string[]>> = {
   keyword: [':value', '~^prefix'],
   text: [':word'],
   int: ['>3'],
@@ -111,6 +117,7 @@ const EXAMPLES: Readonly<Record<ColumnType, readonly string[]>> = {
   version: ['>=v1.30'],
   ip: [':10.0.0.0/8', '=10.0.0.1'],
   bool: ['=true'],
+  json: [':value', '>3'],
 }
 
 async function visibleKinds({

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { customColumns, defaultColumns } from '../../src/kube/columns/index.ts'
 import { csvText } from '../../src/search/row-format.ts'
-import { pod, podFleet, TestFleet, NODES } from '../proxy/fleet-fixture.ts'
+import { pod, podFleet, PODS, TestFleet, NODES } from '../proxy/fleet-fixture.ts'
 import { fleetOfTwo, withSearch, type Json } from './served-search.ts'
 
 const requesting = (name: string, memory: string | undefined, restarts: number, created: string) =>
@@ -281,4 +282,46 @@ test('addresses by network, texts by regular expression', async () => {
     assert.match(refused.message, /position 16: regular expression: look-around/)
     assert.match((await ask('query', { q: 'restarts~1' })).json.message, /restarts is a number: "~" is for text/)
   })
+})
+
+test('I3: printer columns of custom resources are fields, both spellings of their paths; the broken one is none', async () => {
+  const WIDGETS = { group: 'example.io', version: 'v1', resource: 'widgets' }
+  const column = (name: string, type: string, jsonPath: string): object => ({ name, type, jsonPath })
+  const columns = customColumns([
+    column('Size', 'string', '.spec.size'),
+    column('Weight', 'integer', '{.spec.weight}'),
+    column('Phase', 'string', '.status.phase'),
+    column('Ready', 'string', '.status.conditions[?(@.type=="Ready")].status'),
+    column('Broken', 'string', '{.spec.a.b'),
+  ])
+  const widget = (name: string, size: string, weight: number) => ({
+    metadata: { name, namespace: 'shop', uid: name },
+    spec: { size, weight },
+    status: { phase: 'Bound' },
+  })
+  const fleet = new TestFleet().register(WIDGETS, 'Widget', true).register(PODS, 'Pod', true)
+  fleet.shard('member1', WIDGETS, 'Widget', true).list([widget('w1', '1Gi', 9), widget('w2', '512Mi', 10)], 1)
+  fleet.shard('member1', PODS).list([pod('shop', 'p', { status: { phase: 'Bound' } })], 1)
+  await withSearch(
+    fleet,
+    async ({ json, ask }) => {
+      const names = async (q: string): Promise<string[]> =>
+        (await json('query', { q, sort: 'name', fields: 'name' })).items.map(({ fields }: Json) => fields.name)
+      assert.deepEqual(await names('size>=600Mi'), ['w1'])
+      assert.deepEqual(await names('weight>9'), ['w2'])
+      assert.deepEqual(await names('phase:Bound'), ['p', 'w1', 'w2'])
+      assert.deepEqual(await names('kind:Widget phase!=Bound'), [])
+      const { items } = await json('query', { q: 'name=w1', fields: 'size,weight,phase' })
+      assert.deepEqual(items[0].fields, { size: '1Gi', weight: 9, phase: 'Bound' })
+      const { warnings } = await json('query', { q: 'broken:x' })
+      assert.match(warnings[0], /"broken" is no field/)
+      const { fields } = await json('fields', { kind: 'widget' })
+      const size = fields.find(({ name }: Json) => name === 'size')
+      assert.deepEqual([size.kinds, size.types, size.sort], [['Widget'], ['json'], false])
+      assert.equal((await ask('query', { sort: 'size' })).status, 400)
+      const sums = await json('aggregate', { q: 'kind:Widget', metrics: 'sum(size),max(weight)' })
+      assert.deepEqual(sums.groups[0].metrics, { 'sum(size)': 1.5 * 1024 ** 3, 'max(weight)': 10 })
+    },
+    { columns: { columnsFor: (_gvr, kind) => Promise.resolve(kind === 'Widget' ? columns : defaultColumns) } },
+  )
 })

@@ -31,6 +31,8 @@ export interface Column {
     readonly description: string
     readonly priority: number
   }
+  /** Of a custom resource's column: where its value stands, as its definition writes it. */
+  readonly jsonPath?: string
   /** The Table's cell, exactly as a kube-apiserver prints it. `nowMs` is the wall clock, for ages. */
   cell(object: JsonObject, nowMs: number): Cell
   /** The value queries compare. */

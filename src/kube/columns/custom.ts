@@ -75,6 +75,7 @@ function readColumn(entry: unknown, taken: ReadonlySet<string>): Column | undefi
     name,
     field: freeField(name, taken),
     type: COLUMN_TYPES[cellType],
+    jsonPath,
     definition: {
       type: cellType,
       format: text(entry, 'format'),
