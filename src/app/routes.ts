@@ -14,6 +14,7 @@ import type { ColumnSource } from '../http/column-source.ts'
 import type { FieldSource } from '../http/field-source.ts'
 import type { Rights } from '../http/rights.ts'
 import type { Forwarder } from '../proxy/forward/forward.ts'
+import type { LiveBudget } from '../proxy/live/live-budget.ts'
 import { createProxyHandler } from '../proxy/framework.ts'
 import { createCachePlugin } from '../proxy/plugins/cache.ts'
 import { createClusterPlugin } from '../proxy/plugins/cluster.ts'
@@ -33,6 +34,8 @@ export interface PluginParts {
   readonly cache: Cache
   readonly discovery: MemberDiscovery
   readonly columns: ColumnSource
+  /** Of lists that are read live, whoever reads them. */
+  readonly budget: LiveBudget
   readonly forwarder: Forwarder
 }
 

@@ -39,6 +39,7 @@ import type { CommonConfig } from './options/config.ts'
 import { readyClusters } from './ready-clusters.ts'
 import { cachedShards, registryStats } from './registry-stats.ts'
 import { openRegistryStore, type RegistryStoreOptions } from './registry-store.ts'
+import { LiveBudget } from '../proxy/live/live-budget.ts'
 import { memberDiscovery, routesOf, type PluginParts } from './routes.ts'
 import { openDeadLetters, openSearchStore } from './search-store.ts'
 import { StoreMirrors, type SecretsSource } from './store-mirrors.ts'
@@ -165,6 +166,7 @@ export async function createService(options: ServiceOptions): Promise<Service> {
     cache,
     discovery: memberDiscovery(fleet, discovery),
     columns,
+    budget: new LiveBudget(undefined, metrics),
     rights: guarded,
     forwarder: createForwarder({ clock, streams: new Streams({ limit: config.maxStreams, registry: metrics }) }),
   }

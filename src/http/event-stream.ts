@@ -76,7 +76,9 @@ export class EventStream {
     }, GRACE_MS)
   }
 
+  /** Ends with what is still queued. */
   end(): void {
-    this.#response.end()
+    this.#response.end(Buffer.concat(this.#pending))
+    this.#pending = []
   }
 }

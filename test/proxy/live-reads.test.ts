@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { MemberError } from '../../src/fleet/member-error.ts'
+import { LiveBudget } from '../../src/proxy/live/live-budget.ts'
 import { createMembersPlugin } from '../../src/proxy/plugins/members.ts'
 import { sleep } from '../../src/util/sleep.ts'
 import { systemClock } from '../../src/util/clock.ts'
@@ -539,4 +540,47 @@ test('objects of a live watch that are given one by one cannot be resumed from u
     await again.ended
     assert.equal(again.events[0]?.object.code, 410)
   })
+})
+
+test('lists that are read live share one budget of memory: who goes beyond it is told to come back', async () => {
+  const fleet = new TestFleet()
+  const members = new MemberWorld(systemClock)
+  const list = (count: number): Reply => ({
+    body: {
+      kind: 'FooList',
+      metadata: { resourceVersion: '1' },
+      items: Array.from({ length: count }, (_, i) => ({ metadata: { name: `foo-${i}`, namespace: 'a' } })),
+    },
+  })
+  let size = 10
+  const foos = [served('foos', 'Foo', { group: 'example.io' })]
+  for (const name of ['m1', 'm2'])
+    members.engage(
+      name,
+      scriptedClient(() => list(size)),
+      foos,
+    )
+  const budget = new LiveBudget(20_000)
+  const { columns } = fleet
+  const sources = { discovery: members.discovery, fleet: members.fleet, budget }
+  const plugin = createMembersPlugin({ columns, clock: systemClock, random: () => 0, ...sources })
+  await withApi(
+    fleet,
+    members,
+    async (api) => {
+      const path = `${P}/apis/example.io/v1/foos`
+      assert.equal((await api.ask(path)).json.items.length, 20)
+      assert.equal(budget.used, 0)
+      size = 300
+      const refused = await api.ask(path)
+      assert.equal(refused.status, 429)
+      assert.equal(refused.headers['retry-after'], '1')
+      size = 600
+      assert.equal((await api.ask(`${path}?watch=true`)).status, 429, 'before the head, where no list fits')
+      size = 10
+      assert.equal((await api.ask(path)).status, 200, 'what was held has been given back')
+      assert.equal(budget.used, 0)
+    },
+    { behind: [plugin] },
+  )
 })

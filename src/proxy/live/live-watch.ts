@@ -20,6 +20,7 @@ import type { Clock, Random } from '../../util/clock.ts'
 import { sleep } from '../../util/sleep.ts'
 import type { WatchSource } from '../watch/serve-watch.ts'
 import { ItemQueue } from './item-queue.ts'
+import type { Lease, LiveBudget } from './live-budget.ts'
 import { FirstAnswer, resumed } from './first-answer.ts'
 import { MemberFault } from './member-fault.ts'
 import { mapParallel, PARALLEL_MEMBERS } from './parallel.ts'
@@ -35,6 +36,8 @@ export interface LiveWatchOptions {
   readonly list: ListOptions
   readonly clock: Clock
   readonly random: Random
+  /** Undefined: lists may take any memory. */
+  readonly budget?: LiveBudget | undefined
 }
 
 /** As the reflectors wait: a second, doubling to half a minute. */
@@ -95,7 +98,7 @@ class LiveWatch {
     // The first step starts the members' streams; what it gives comes first in what is handed on.
     const first = items.next()
     try {
-      await this.#firstAnswer.promise
+      await Promise.race([this.#firstAnswer.promise, first.then(() => this.#firstAnswer.promise)])
     } catch (error) {
       this.#stop()
       await items.return()
@@ -196,9 +199,18 @@ class LiveWatch {
   }
 
   async #list(member: Member): Promise<ResourceVersion> {
+    const lease = this.#options.budget?.lease()
+    try {
+      return await this.#deliverList(member, lease?.hold)
+    } finally {
+      lease?.release()
+    }
+  }
+
+  async #deliverList(member: Member, hold: Lease['hold'] | undefined): Promise<ResourceVersion> {
     const { target, namespace, list, clock } = this.#options
     const query = new URLSearchParams(selectors(list))
-    const read = { clock, signal: this.#controller.signal, accept: 'application/json' }
+    const read = { clock, signal: this.#controller.signal, accept: 'application/json', hold }
     const page = await readMemberList(member, target, namespace, query, read)
     const before = this.#versions
     this.#versions = new Map([...before, [page.cluster, page.version]])

@@ -18,6 +18,8 @@ export interface LiveReadOptions {
   readonly signal: AbortSignal
   /** JSON, or a Table that falls back to it. */
   readonly accept: string
+  /** Asked for room before a part of a list is kept; throws where there is none. Default: there always is. */
+  readonly hold?: ((bytes: number) => void) | undefined
 }
 
 export interface MemberPage {
@@ -49,7 +51,7 @@ export async function readMemberList(
 ): Promise<MemberPage> {
   const path = resourcePath(target.gvr, namespace)
   return readMember(member, query.size === 0 ? path : `${path}?${query.toString()}`, options, (response) =>
-    pageOf(response, member.facts.name, target, options.accept),
+    pageOf(response, member.facts.name, target, options),
   )
 }
 
@@ -79,7 +81,7 @@ async function pageOf(
   response: MemberResponse,
   cluster: ClusterName,
   target: LiveTarget,
-  accept: string,
+  { accept, hold }: LiveReadOptions,
 ): Promise<MemberPage> {
   const objects: CanonicalObject[] = []
   const splitter = new ListSplitter({ maxObjectBytes: MAX_OBJECT_BYTES, onItem: collector(objects, cluster, target) })
@@ -89,6 +91,7 @@ async function pageOf(
     if (bytes === 0 && isTable(chunk, accept)) table = []
     bytes += chunk.length
     if (bytes > MAX_LIST_BYTES) throw tooLarge(cluster)
+    hold?.(chunk.length)
     if (table === undefined) splitter.push(chunk)
     else table.push(chunk)
   }

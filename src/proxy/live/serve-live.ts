@@ -30,6 +30,7 @@ import type { AdmittedTarget } from './admit-target.ts'
 import { admitTarget } from './admit-target.ts'
 import { readLiveObject } from './live-get.ts'
 import { readLiveList } from './live-list.ts'
+import type { LiveBudget } from './live-budget.ts'
 import { createLiveWatch } from './live-watch.ts'
 import { absenceOf } from './member-fault.ts'
 import type { MemberTable } from './member-table.ts'
@@ -42,6 +43,8 @@ export interface LiveServices {
   readonly columns: ColumnSource
   readonly clock: Clock
   readonly random: Random
+  /** Undefined: live lists may take any memory. */
+  readonly budget?: LiveBudget | undefined
   /** Undefined: everybody sees everything. */
   readonly rights?: { readonly rights: Rights; readonly guards: WatchGuards } | undefined
 }
@@ -62,9 +65,16 @@ export async function serveLive(
   if (request.verb === 'list') refuseSorting(request, path)
   const { list, narrowed } = withoutClusterField(withName(parsed, path), served)
   const { target, admission } = await admitTarget(services.rights?.rights, request, path, narrowed)
-  return request.verb === 'watch'
-    ? watch(services, request, path, { target, admission }, list)
-    : listAll(services, request, path, target, list)
+  if (request.verb === 'watch') return watch(services, request, path, { target, admission }, list)
+  const lease = services.budget?.lease()
+  const reading = new AbortController()
+  const signal = AbortSignal.any([request.request.signal, reading.signal])
+  try {
+    await listAll(services, request, path, target, list, { signal, hold: lease?.hold })
+  } finally {
+    reading.abort(new Error('the list has been answered')) // what one member made fail is not read to the end of others
+    lease?.release()
+  }
 }
 
 /** Sorting takes the whole list, which the cache has and the members give only piece by piece. */
@@ -129,10 +139,11 @@ async function listAll(
   path: ResourcePath,
   target: LiveTarget,
   list: ListOptions,
+  bounds: Pick<LiveReadOptions, 'signal' | 'hold'>,
 ): Promise<void> {
   const representation = negotiate(request.request.incoming.headers.accept, 'list')
   const own = await memberTables(services, target, representation)
-  const read = readOptions(services, request, own, representation)
+  const read = { ...readOptions(services, request, own, representation), ...bounds }
   const result = await readLiveList({ ...read, target, namespace: path.namespace, list })
   const live = result.pages.map(({ cluster }) => ({ cluster, state: 'live' as const, ageMs: 0 }))
   const headers = freshnessHeaders([...live, ...result.absent])
@@ -160,10 +171,10 @@ async function watch(
   { target, admission }: AdmittedTarget,
   list: ListOptions,
 ): Promise<void> {
-  const { clock, random, fleet, rights } = services
+  const { clock, random, fleet, rights, budget } = services
   const names = new Set<ClusterName>(target.members.map(({ facts }) => facts.name))
   const asked = [...names, ...target.refused.map(({ cluster }) => cluster)]
-  const source = createLiveWatch({ target, fleet, namespace: path.namespace, list, clock, random })
+  const source = createLiveWatch({ target, fleet, namespace: path.namespace, list, clock, random, budget })
   await serveWatch(request, {
     reader:
       rights === undefined || admission === undefined ? source : rights.guards.guard(source, admission, () => asked),

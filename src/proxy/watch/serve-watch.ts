@@ -12,7 +12,7 @@ import { requestedVersions, waitForVersions } from '../../http/version-wait.ts'
 import type { KindColumns } from '../../kube/columns/column.ts'
 import type { VersionMap } from '../../kube/multi-cluster-version.ts'
 import type { ClusterName } from '../../kube/names.ts'
-import { expired } from '../../kube/status-error.ts'
+import { expired, isStatusError } from '../../kube/status-error.ts'
 import type { Clock, Random } from '../../util/clock.ts'
 import { EventRenderer } from './event-renderer.ts'
 import { EventStream } from '../../http/event-stream.ts'
@@ -73,7 +73,10 @@ export async function serveWatch({ request, response }: Exchange, watch: WatchRe
     await pump(watch, stream, renderer, batches)
     stream.end()
   } catch (error) {
-    if (!(error instanceof ClientGoneError)) throw error
+    if (error instanceof ClientGoneError) return
+    if (stream === undefined || !isStatusError(error)) throw error
+    stream.error(error.toStatus()) // the head is sent: what a status would have said is said in the stream
+    stream.end()
   } finally {
     lifetime.dispose()
   }
