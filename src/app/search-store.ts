@@ -1,27 +1,44 @@
-/** The embedded store and what is kept beside it in the data folder. */
+/** The store that is searched, and what is kept beside it in the data folder. */
 import { readFileSync } from 'node:fs'
 import { rename, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { DeadLetters, type DeadLetter } from '../backendstore/dead-letters.ts'
+import type { EngineStoreOptions, OpenEngineStore } from '../backendstore/engine-store.ts'
 import type { BackendStoreError } from '../backendstore/errors.ts'
 import { ReopeningStore } from '../backendstore/reopening-store.ts'
 import { SqliteStore } from '../backendstore/sqlite/store.ts'
 import type { Lifecycle } from './lifecycle.ts'
 import type { Runtime } from './service.ts'
 
-/** Rejects where the folder cannot be used. `onLost`: what was in it has to be written again. */
-export async function openSearchStore(
-  folder: string,
-  lifecycle: Lifecycle,
-  onLost: (error: BackendStoreError) => void,
-): Promise<ReopeningStore> {
-  const store = new ReopeningStore({
-    name: 'sqlite',
-    capabilities: { atomicBatches: true, shared: false },
-    digests: false,
-    open: () => SqliteStore.open({ file: path.join(folder, 'search.db') }),
-    onLost,
-  })
+export interface SearchStoreOptions {
+  readonly folder: string
+  /** Searched in place of the embedded store. */
+  readonly engine: EngineStoreOptions | undefined
+  readonly openEngine: OpenEngineStore
+  /** What was in it has to be written again. */
+  readonly onLost: (error: BackendStoreError) => void
+}
+
+/** Rejects where the folder cannot be used, or the engine does not answer. */
+export async function openSearchStore(options: SearchStoreOptions, lifecycle: Lifecycle): Promise<ReopeningStore> {
+  const { folder, engine, openEngine, onLost } = options
+  const store = new ReopeningStore(
+    engine === undefined
+      ? {
+          name: 'sqlite',
+          capabilities: { atomicBatches: true, shared: false },
+          digests: false,
+          open: () => SqliteStore.open({ file: path.join(folder, 'search.db') }),
+          onLost,
+        }
+      : {
+          name: engine.kind,
+          capabilities: { atomicBatches: false, shared: true },
+          digests: true,
+          open: () => openEngine(engine),
+          onLost,
+        },
+  )
   lifecycle.onStop('search store', () => store.close())
   await store.ready()
   return store

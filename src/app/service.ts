@@ -8,6 +8,7 @@ import type { HealthCheck } from '../apiserver/health.ts'
 import { StoreMetrics } from '../backendstore/bulk-metrics.ts'
 import { BulkWriter } from '../backendstore/bulk-writer.ts'
 import type { OpenEngineStore } from '../backendstore/engine-store.ts'
+import type { BackendStoreError } from '../backendstore/errors.ts'
 import type { ReopeningStore } from '../backendstore/reopening-store.ts'
 import { openEngineStore } from '../backendstore/search-engine/open-engine-store.ts'
 import { Cache } from '../cache/cache.ts'
@@ -124,10 +125,12 @@ export async function createService(options: ServiceOptions): Promise<Service> {
     logger: log,
   })
   let whoIsThere = (): boolean => false
-  const store = await openSearchStore(folder, lifecycle, (error) => {
+  const openEngine = options.openEngine ?? openEngineStore
+  const onLost = (error: BackendStoreError): void => {
     log.error({ err: error }, 'the search store is lost and is made anew')
     writer.compareAll()
-  })
+  }
+  const store = await openSearchStore({ folder, engine: config.engine, openEngine, onLost }, lifecycle)
   const letters = openDeadLetters(folder, runtime, lifecycle)
   const known = (): boolean => informer.synced && whoIsThere()
   const mirroring = { cache, clock, random, logger: log, metrics: new StoreMetrics(metrics), letters, known }
@@ -145,7 +148,7 @@ export async function createService(options: ServiceOptions): Promise<Service> {
     ...mirroring,
     controller,
     registries: informer,
-    open: options.openEngine ?? openEngineStore,
+    open: openEngine,
     secrets: options.secrets,
     embedded: { name: store.name, writer },
     whileLeading: (task, signal) => whileLeading(leadership, task, signal),

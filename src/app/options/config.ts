@@ -6,7 +6,9 @@ import { existsSync } from 'node:fs'
 import path from 'node:path'
 import { originPattern } from '../../apiserver/cors.ts'
 import type { LogLevel } from '../../telemetry/logger.ts'
+import type { EngineStoreOptions } from '../../backendstore/engine-store.ts'
 import { auditConfig, type AuditConfig } from './audit-config.ts'
+import { engineConfig } from './engine-config.ts'
 import { etcdConfig, type EtcdConfig } from './etcd-config.ts'
 import { FlagReader } from './flag-reader.ts'
 import type { FlagSpec } from './flag-spec.ts'
@@ -31,6 +33,8 @@ export interface CommonConfig {
   readonly rights: RightsMode
   /** Undefined: no traces. */
   readonly tracing?: TracingConfig | undefined
+  /** Where to search; undefined: in the embedded store. */
+  readonly engine?: EngineStoreOptions | undefined
   /** Undefined: a temporary folder, removed at the end. */
   readonly dataDir: string | undefined
   /** What the user should know, said once at start. */
@@ -160,6 +164,7 @@ function complete(
     case 'demo':
       return {
         ...common,
+        engine: engineConfig(flags, env),
         command,
         port: flags.number('port', 0, 65_535),
         seed: flags.number('seed', 0, 0xffff_ffff),
@@ -191,6 +196,7 @@ function completeUp(common: CommonConfig, flags: FlagReader, env: Environment): 
   return {
     ...common,
     dataDir: common.dataDir ?? path.join(dataHome, 'fleetsearch'),
+    engine: engineConfig(flags, env),
     command: 'up',
     port: flags.number('port', 0, 65_535),
     kubeconfig,

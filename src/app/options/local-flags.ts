@@ -1,4 +1,5 @@
 /** Flags of our own, by command. */
+import { ENGINE_FLAGS } from './engine-config.ts'
 import type { FlagSpec } from './flag-spec.ts'
 import { LEADER_ELECTION_FLAGS } from './leader-election-config.ts'
 
@@ -98,6 +99,7 @@ export const DEMO_FLAGS: readonly FlagSpec[] = [
     default: '4',
     honoured: 'How many clusters are simulated, 1 to 4.',
   },
+  ...ENGINE_FLAGS,
   LOCAL_RIGHTS,
   ...COMMON,
 ]
@@ -133,6 +135,7 @@ export const UP_FLAGS: readonly FlagSpec[] = [
     default: '60',
     honoured: 'Requests at once before cluster-api-qps holds.',
   },
+  ...ENGINE_FLAGS,
   LOCAL_RIGHTS,
   ...COMMON,
 ]

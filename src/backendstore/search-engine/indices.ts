@@ -98,7 +98,10 @@ export class Indices {
     await this.#putAliases(alias, index, older)
   }
 
-  /** At once: an alias never has two indices to write to. */
+  /**
+   * At once: an alias never has two indices to write to. And only now, when its shards have started: a search that meets one
+   * that has not would fail.
+   */
   async #putAliases(alias: string, index: string, older: readonly string[]): Promise<void> {
     const actions = [
       ...older.map((each) => ({ add: { index: each, alias, is_write_index: false } })),

@@ -139,7 +139,7 @@ export function template(version: string, flatType: object, options: IndexSettin
   return {
     index_patterns: [`fleetsearch-${version}-*`],
     priority: 500,
-    template: { settings: settings(options), mappings: mapping(flatType), aliases: { [ALL_INDICES]: {} } },
+    template: { settings: settings(options), mappings: mapping(flatType) },
   }
 }
 
