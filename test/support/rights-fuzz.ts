@@ -9,7 +9,8 @@ import { seededRandom } from './fake-clock.ts'
 import { applyPolicies, CALLERS, Dice, randomPolicies } from './random-policy.ts'
 import type { TestResponse } from './real-parts/http.ts'
 import type { RealCluster } from './real-parts/index.ts'
-import { BASE, KINDS, NAMES, NAMESPACES, type Caller, type Kind, type RightsWorld } from './rights-world.ts'
+import { BASE, KINDS, MEMBERS, NAMES, NAMESPACES, type Caller, type Kind, type RightsWorld } from './rights-world.ts'
+import { compareSearch, SEARCH_QUESTIONS, type AskOurs, type SearchQuestion } from './search-comparison.ts'
 
 const CLUSTER = 'cluster.karmada.io/name'
 const PROXY = `${BASE}/proxying/karmada/proxy`
@@ -47,7 +48,17 @@ export async function compareAnswers(
   return tally
 }
 
-type What = 'list' | 'strong list' | 'get' | 'strong get' | 'watch' | 'member' | 'search list' | 'search get' | 'query'
+type What =
+  | 'list'
+  | 'strong list'
+  | 'get'
+  | 'strong get'
+  | 'watch'
+  | 'member'
+  | 'search list'
+  | 'search get'
+  | 'query'
+  | SearchQuestion
 
 interface Question {
   readonly what: What
@@ -62,12 +73,13 @@ interface Question {
 const WHATS: readonly What[] = [
   ...(['list', 'list', 'strong list', 'get', 'get', 'strong get', 'watch', 'watch', 'member', 'member'] as const),
   ...(['search list', 'search list', 'search get', 'query'] as const),
+  ...SEARCH_QUESTIONS,
 ]
 
 function randomQuestion(dice: Dice): Question {
   const kind = dice.one(KINDS)
   const what = dice.one(WHATS)
-  const isGet = what.endsWith('get')
+  const isGet = what.endsWith('get') || what === 'related'
   const namespace = kind.namespaced && (isGet || dice.chance(0.5)) ? dice.one([...NAMESPACES, 'gone']) : ''
   const names = kind.resource === 'namespaces' ? NAMESPACES : [...NAMES, 'only-east', 'only-west', 'gone']
   const name = isGet || dice.chance(0.25) ? dice.one(names) : ''
@@ -118,6 +130,12 @@ class Comparison {
         return this.#searchGet(question)
       case 'query':
         return this.#query(question)
+      case 'aggregate':
+      case 'suggest':
+      case 'export':
+      case 'related':
+      case 'query watch':
+        return this.#search({ ...question, what: question.what })
     }
   }
 
@@ -250,6 +268,15 @@ class Comparison {
         counted,
       )
     }
+    return expected.length === 0 ? 'none' : parts.every(({ whole }) => whole) ? 'all' : 'part'
+  }
+
+  async #search(question: Question & { readonly what: SearchQuestion }): Promise<string> {
+    const parts = await this.#visible(question.caller, question.kind, '')
+    const expected = parts.flatMap(({ keys }) => keys).sort()
+    const cluster = MEMBERS[question.member] ?? MEMBERS[0]
+    const ours: AskOurs = (caller, path, accept) => this.#world.ours(caller, path, undefined, accept)
+    await compareSearch(ours, { ...question, cluster }, expected)
     return expected.length === 0 ? 'none' : parts.every(({ whole }) => whole) ? 'all' : 'part'
   }
 

@@ -54,7 +54,7 @@ export interface RightsWorld {
   readonly service: WholeService
   readonly rights: FleetRights
   /** Asks us. */
-  ours(caller: Caller, path: string, signal?: AbortSignal): Promise<TestResponse>
+  ours(caller: Caller, path: string, signal?: AbortSignal, accept?: string): Promise<TestResponse>
   /** Asks a member. */
   theirs(member: RealCluster, caller: Caller, path: string, signal?: AbortSignal): Promise<TestResponse>
   stop(): Promise<void>
@@ -98,11 +98,12 @@ async function start(stops: (() => Promise<void>)[], stop: () => Promise<void>):
   )
   stops.push(async () => void (await Promise.all([...clients.values()].map((client) => client.close()))))
   const admin = { name: 'admin', groups: ['system:masters'] }
-  const ours: RightsWorld['ours'] = (caller, path, signal) =>
+  const ours: RightsWorld['ours'] = (caller, path, signal, accept) =>
     service.request(path, {
       headers: {
         'x-test-user': encodeURIComponent(caller.name),
         'x-test-groups': encodeURIComponent(JSON.stringify(caller.groups)),
+        ...(accept === undefined ? {} : { accept }),
       },
       ...(signal === undefined ? {} : { signal }),
     })
