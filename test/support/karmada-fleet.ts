@@ -27,6 +27,8 @@ export interface JoinOptions {
   readonly name?: string
   readonly url?: string
   readonly labels?: Readonly<Record<string, string>>
+  /** More of the Cluster's spec, e.g. `proxyURL`. */
+  readonly spec?: object
 }
 
 export interface ServeProcess {
@@ -49,10 +51,16 @@ export const HOST_USERS = [
   { name: 'team:bob', token: 'bob-token', groups: ['équipe'] },
 ]
 
-/** `joined`: which members are registered at once; default all. */
+export interface FleetOptions {
+  /** Which members are registered at once; default all. */
+  readonly joined?: readonly string[]
+  /** More flags of a member's kube-apiserver, by its name. */
+  readonly flags?: Readonly<Record<string, readonly string[]>>
+}
+
 export async function startKarmadaFleet(
   memberNames: readonly string[],
-  { joined = memberNames }: { readonly joined?: readonly string[] } = {},
+  { joined = memberNames, flags = {} }: FleetOptions = {},
 ): Promise<KarmadaFleet> {
   const users = [
     { name: 'karmada', token: READER_TOKEN, groups: ['system:masters'] },
@@ -60,8 +68,9 @@ export async function startKarmadaFleet(
   ]
   const [host, ...members] = await Promise.all([
     startControlPlane({ name: 'host', users: HOST_USERS }),
-    ...memberNames.map((name) => startControlPlane({ name, users })),
+    ...memberNames.map((name) => startControlPlane({ name, users, flags: flags[name] ?? [] })),
   ])
+  for (const member of members) await letImpersonate(member)
   await prepareHost(host)
   const fleet: KarmadaFleet = {
     host,
@@ -77,6 +86,18 @@ export async function startKarmadaFleet(
   }
   for (const member of members) if (joined.includes(member.name)) await fleet.join(member)
   return fleet
+}
+
+/** As Karmada does it in a cluster that joins: users, groups and service accounts, and no more of an identity. */
+async function letImpersonate(member: RealCluster): Promise<void> {
+  const rbac = '/apis/rbac.authorization.k8s.io/v1'
+  const apiGroup = 'rbac.authorization.k8s.io'
+  const metadata = { name: 'karmada-impersonator' }
+  const rules = [{ apiGroups: [''], resources: ['users', 'groups', 'serviceaccounts'], verbs: ['impersonate'] }]
+  await member.ok(`${rbac}/clusterroles`, { body: { metadata, rules } })
+  const roleRef = { apiGroup, kind: 'ClusterRole', name: metadata.name }
+  const subjects = [{ apiGroup, kind: 'User', name: 'karmada-impersonator' }]
+  await member.ok(`${rbac}/clusterrolebindings`, { body: { metadata, roleRef, subjects } })
 }
 
 async function prepareHost(host: RealCluster): Promise<void> {
@@ -130,6 +151,7 @@ async function join(host: RealCluster, member: RealCluster, options: JoinOptions
         syncMode: 'Push',
         secretRef: { namespace: 'karmada-cluster', name },
         impersonatorSecretRef: { namespace: 'karmada-cluster', name: `${name}-impersonator` },
+        ...options.spec,
       },
     },
   })

@@ -3,7 +3,8 @@ import { execFile } from 'node:child_process'
 import path from 'node:path'
 import { promisify } from 'node:util'
 
-export type Part = 'etcd' | 'kube-apiserver' | 'kubectl' | 'kwok' | 'kube-controller-manager' | 'kubectl-1.29'
+export type Part =
+  'etcd' | 'kube-apiserver' | 'kubectl' | 'kwok' | 'kube-controller-manager' | 'kubectl-1.29' | 'kubelet'
 
 /** Ensures the parts exist and returns the path of each. */
 export async function binaries<P extends Part>(...parts: P[]): Promise<Record<P, string>> {

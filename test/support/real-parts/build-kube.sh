@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# build-kube.sh NAME...: builds kube-apiserver, etcd, kubectl, kwok, kube-controller-manager or kubectl-1.29 from the Go
-# module proxy into the cache outside the checkout, once per version, and prints the folder that holds them.
+# build-kube.sh NAME...: builds kube-apiserver, etcd, kubectl, kwok, kube-controller-manager, kubectl-1.29 or kubelet (the
+# one of kube/kubelet) from the Go module proxy into the cache outside the checkout, once per version, and prints the
+# folder that holds them.
 # KUBEBUILDER_ASSETS, when set, is used as it is (the convention of envtest).
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -14,6 +15,7 @@ declare -A packages=(
   [kubectl]=k8s.io/kubernetes/cmd/kubectl
   [kube-controller-manager]=k8s.io/kubernetes/cmd/kube-controller-manager
   [kwok]=sigs.k8s.io/kwok/cmd/kwok
+  [kubelet]=./kubelet
 )
 declare -A modules=([kubectl-1.29]=kube-older)
 packages[kubectl-1.29]=.
@@ -22,7 +24,7 @@ flags="-X k8s.io/component-base/version.gitVersion=$kube -X k8s.io/component-bas
 [ $# -gt 0 ] || set -- etcd kube-apiserver kubectl kwok
 for name in "$@"; do
   package=${packages[$name]:?unknown part $name}
-  [ -x "$out/$name" ] && continue
+  [ -x "$out/$name" ] && ! { [ "$name" = kubelet ] && [ "$here/kube/kubelet/main.go" -nt "$out/kubelet" ]; } && continue
   echo "building $name" >&2
   # Built beside its place and renamed, so that a killed build leaves no half binary behind.
   module=${modules[$name]:-kube}

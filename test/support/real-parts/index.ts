@@ -12,6 +12,7 @@ export { startGuarded, type GuardedProcess } from './guarded-process.ts'
 export { createTestClient, type TestClient, type TestRequest, type TestResponse } from './http.ts'
 export { kubectl, tryKubectl, type KubectlOptions, type KubectlResult } from './kubectl.ts'
 export { HANDS_OFF, startKwok, type KwokOptions } from './kwok.ts'
+export { startKubelet, type Kubelet } from './kubelet.ts'
 export {
   SEARCH_ENGINES,
   startSearchEngine,
