@@ -147,6 +147,7 @@ export class BulkWriter {
     if (this.#pending.size > 0 && (await this.#writeNext(signal))) return
     if (this.#inFlight.size > 0) return Promise.race(this.#inFlight)
     if (this.#comparisons.due) return this.#attempt(() => this.#comparisons.next())
+    if (signal.aborted) return // while it waited for more to write: nothing would wake it any more
     this.#upToDate()
     await new Promise<void>((resolve) => (this.#wake = resolve))
     this.#wake = undefined

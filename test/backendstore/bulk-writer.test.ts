@@ -88,6 +88,26 @@ test('a change is in the store well within a second, without waiting for company
   assert.deepEqual(store.names(), ['member1/default/a@2'])
 })
 
+test('a writer that stops while it waits for company ends at once, and its timers with it', async () => {
+  const { cache, clock, open } = newCache()
+  const logger = createLogger('silent', { write: () => undefined })
+  const writer = new BulkWriter({
+    ...{ cache, store: new MemoryStore(), clock, random: () => 0, logger },
+    metrics: new StoreMetrics(createMetricsRegistry()),
+    letters: new DeadLetters(() => clock.nowMs()),
+  })
+  const stop = new AbortController()
+  let ended = false
+  const running = writer.run(stop.signal).then(() => (ended = true))
+  replace(open('member1'), pods(1), 1)
+  await clock.advance(1)
+  stop.abort(new Error('test over'))
+  await clock.advance(0)
+  assert.ok(ended)
+  await running
+  cache.close()
+})
+
 test('a fleet of many small shards is in the store after one linger, not after one for each', async (t) => {
   const { open, store, clock } = running(t)
   for (let i = 0; i < 100; i++) replace(open(`member${i}`), pods(2), 1)
