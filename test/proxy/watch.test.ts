@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { slowWatchers } from '../support/slow-watchers.ts'
 import { settle } from '../support/fake-clock.ts'
 import { P, withApi } from './api-fixture.ts'
 import { decodeToken, pod, podFleet, PODS, TestFleet, token } from './fleet-fixture.ts'
@@ -314,4 +315,8 @@ test('B3: a watcher that takes nothing is cut when it falls behind, and holds up
     await slow.closed
     healthy.close()
   })
+})
+
+test('B3: of 20 watches ten stop reading and five leave: they are cut and hold nothing, the others miss nothing', async () => {
+  await slowWatchers({ pods: 2_000, rounds: 60, eventsPerRound: 250 })
 })
