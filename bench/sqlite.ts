@@ -11,40 +11,12 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { SqliteStore } from '../src/backendstore/sqlite/store.ts'
 import type { Change } from '../src/backendstore/backend-store.ts'
-import { columnKinds, columnsOf } from '../src/kube/columns/index.ts'
+import { columnsOf } from '../src/kube/columns/index.ts'
 import { DocumentBuilder } from '../src/query/document.ts'
-import { FieldCatalog } from '../src/query/fields.ts'
-import { parseQuery } from '../src/query/parser.ts'
-import { resolveQuery } from '../src/query/resolve.ts'
-import type { SearchRequest } from '../src/query/search-request.ts'
-import { benchPod, seededRandom, type BenchPod } from './fleet-objects.ts'
+import { seededRandom } from './fleet-objects.ts'
+import { measureQueries, podsOf, upsert } from './fleet-queries.ts'
 
 const BATCH = 2_000
-const CLUSTERS = 10
-const NOW_MS = Date.parse('2026-11-30T00:00:00Z')
-
-/** What people ask; each line is measured on its first page of 50. */
-const MIX: readonly (readonly [query: string, sort: string, facets: string])[] = [
-  ['web', '', ''],
-  ['image:nginx restarts>0', '', 'cluster,namespace'],
-  ['ns:team-7 status!=Running', '', ''],
-  ['CrashLoopBackOff', '', 'cluster'],
-  ['10.12.34.56', '', ''],
-  ['ip:10.12.* kind:Pod', '', ''],
-  ['label.tier=db cluster:member3', 'name', ''],
-  ['created<7d label.app:checkout', '-created', ''],
-  ['"back-off 5m0s restarting"', '', ''],
-  ['checkout cart', '', ''],
-  ['-status=Running ns:team-1*', '-restarts', 'status'],
-  ['restarts>=10', '-restarts', 'image'],
-  ['spec.containers.resources.limits.memory>=1Gi ns=team-3', '', ''],
-  ['node:ip-10-0-3-* status:(CrashLoopBackOff,ErrImagePull)', '', 'node'],
-  ['owner:payments-1', '', ''],
-  ['(image:redis OR image:postgres) restarts>3', '', ''],
-  ['kind:Pod', '', ''],
-  ['kind:Pod', '-restarts', 'cluster,namespace'],
-  ['registry', '', 'cluster'],
-]
 
 async function main(objects: number): Promise<void> {
   const folder = mkdtempSync(path.join(tmpdir(), 'fleetsearch-bench-'))
@@ -53,7 +25,7 @@ async function main(objects: number): Promise<void> {
     prepareOnly()
     await load(store, objects)
     await update(store, objects)
-    await queries(store)
+    await measureQueries(store)
   } finally {
     await store.close()
     rmSync(folder, { recursive: true, force: true })
@@ -112,51 +84,6 @@ async function update(store: SqliteStore, objects: number): Promise<void> {
     waited += performance.now() - started
   }
   print(`changes in batches of 500: ${rate(changed.length, waited)} objects/s`)
-}
-
-async function queries(store: SqliteStore): Promise<void> {
-  const medians: number[] = []
-  for (const [query, sort, facets] of MIX) {
-    const request = requestOf(query, sort, facets)
-    const times: number[] = []
-    let total = 0
-    for (let i = 0; i < 7; i++) {
-      const started = performance.now()
-      total = (await store.search(request)).total
-      times.push(performance.now() - started)
-    }
-    const median = times.sort((a, b) => a - b)[3] ?? 0
-    medians.push(median)
-    print(
-      `${median.toFixed(1).padStart(8)} ms ${String(total).padStart(8)}  ${query}${sort === '' ? '' : `  sort ${sort}`}${facets === '' ? '' : `  facets ${facets}`}`,
-    )
-  }
-  medians.sort((a, b) => a - b)
-  print(
-    `queries: p50 ${(medians[Math.floor(medians.length / 2)] ?? 0).toFixed(1)} ms, worst ${(medians.at(-1) ?? 0).toFixed(1)} ms`,
-  )
-}
-
-function requestOf(query: string, sort: string, facets: string): SearchRequest {
-  const fields = new FieldCatalog(columnKinds().map(({ columns }) => columns))
-  const ast = parseQuery(query, (name) => fields.find(name) !== undefined)
-  const { predicate, ranked } = resolveQuery(ast, { fields, nowMs: NOW_MS })
-  const names = (text: string): string[] => text.split(',').filter((name) => name !== '')
-  return {
-    predicate,
-    ranked,
-    sort: names(sort).map((name) => ({ path: name.replace(/^-/, ''), descending: name.startsWith('-') })),
-    limit: 50,
-    facets: names(facets).map((name) => ({ path: fields.find(name)?.path ?? name, limit: 10 })),
-  }
-}
-
-function podsOf(random: () => number, from: number, count: number): BenchPod[] {
-  return Array.from({ length: count }, (_, k) => benchPod(random, `member${(from + k) % CLUSTERS}`, from + k))
-}
-
-function upsert(pod: BenchPod): Change & { type: 'upsert' } {
-  return { type: 'upsert', group: '', version: 'v1', resource: 'pods', kind: 'Pod', ...pod }
 }
 
 function rate(count: number, ms: number): string {

@@ -1,0 +1,128 @@
+/**
+ * Stores in search engines: objects a second into one, beside a plain bulk of the very same documents by the same client in
+ * the same run, and a published mix of queries.
+ *
+ *     node bench/engines.ts [objects=20000] [engine…]
+ *
+ * Batches take turns, so that whatever else the machine does meets both. The plain bulk sends documents that are made
+ * already, without versions; the store makes them of the objects, in a thread of its own.
+ */
+import type { EngineStoreOptions } from '../src/backendstore/engine-store.ts'
+import { elasticsearchClient } from '../src/backendstore/elasticsearch/client.ts'
+import { openSearchClient } from '../src/backendstore/opensearch/client.ts'
+import type { EngineClient } from '../src/backendstore/search-engine/engine-client.ts'
+import { EngineDocuments } from '../src/backendstore/search-engine/engine-document.ts'
+import { documentId } from '../src/backendstore/search-engine/keys.ts'
+import { openEngineStore } from '../src/backendstore/search-engine/open-engine-store.ts'
+import { mapping, settings } from '../src/backendstore/search-engine/schema.ts'
+import { engineOptions } from '../test/support/engine-stores.ts'
+import { SEARCH_ENGINES, startSearchEngine, type SearchEngineName } from '../test/support/real-parts/index.ts'
+import type { Upsert } from '../src/backendstore/backend-store.ts'
+import { seededRandom } from './fleet-objects.ts'
+import { measureQueries, podsOf, upsert } from './fleet-queries.ts'
+
+const BATCH = 1_000
+const PLAIN = 'plain'
+const MAX_REQUEST_BYTES = 8 * 1024 * 1024
+
+async function main(objects: number, names: readonly SearchEngineName[]): Promise<void> {
+  for (const name of names) {
+    process.stdout.write(`${name}\n`)
+    const engine = await startSearchEngine(name)
+    const options = engineOptions(engine)
+    const client = clientOf(options)
+    const store = await openEngineStore(options)
+    try {
+      const body = { mappings: mapping(client.flatType), settings: settings({}) }
+      await client.request({ method: 'PUT', path: `/${PLAIN}`, body })
+      await load(objects, client, async (batch) => void (await store.write(batch)))
+      await client.request({ method: 'DELETE', path: `/${PLAIN}` })
+      await measureFreshness(store)
+      await measureQueries(store)
+      print(`${((await store.size()) / objects).toFixed(0)} B each`)
+    } finally {
+      await store.close()
+      await client.close()
+      await engine.stop()
+    }
+  }
+}
+
+function clientOf(options: EngineStoreOptions): EngineClient {
+  return options.kind === 'opensearch' ? openSearchClient(options) : elasticsearchClient(options)
+}
+
+async function load(
+  objects: number,
+  client: EngineClient,
+  write: (batch: readonly Upsert[]) => Promise<void>,
+): Promise<void> {
+  const random = seededRandom(1)
+  const documents = new EngineDocuments()
+  const times = { store: 0, plain: 0 }
+  const timed = async (what: keyof typeof times, work: () => Promise<void>): Promise<void> => {
+    const started = performance.now()
+    await work()
+    times[what] += performance.now() - started
+  }
+  for (let i = 0; i < objects; i += BATCH) {
+    const batch = podsOf(random, i, Math.min(BATCH, objects - i)).map(upsert)
+    const requests = plainRequests(batch, documents)
+    const plain = (): Promise<void> => timed('plain', () => sendPlain(client, requests))
+    const store = (): Promise<void> => timed('store', () => write(batch))
+    const inTurn = (i / BATCH) % 2 === 0 ? [plain, store] : [store, plain]
+    for (const run of inTurn) await run()
+  }
+  const rate = (ms: number): string => ((objects / ms) * 1_000).toFixed(0)
+  const ratio = (times.plain / times.store).toFixed(2)
+  print(`load: ${rate(times.store)} objects/s, plain bulk ${rate(times.plain)}, ratio ${ratio}`)
+}
+
+function plainRequests(batch: readonly Upsert[], documents: EngineDocuments): Buffer[] {
+  const requests: Buffer[] = []
+  let lines: string[] = []
+  let bytes = 0
+  for (const change of batch) {
+    const line = `{"index":{"_index":"${PLAIN}","_id":${JSON.stringify(documentId(change))}}}\n${documents.build(change)}\n`
+    if (bytes + line.length > MAX_REQUEST_BYTES) {
+      requests.push(Buffer.from(lines.join('')))
+      lines = []
+      bytes = 0
+    }
+    lines.push(line)
+    bytes += line.length
+  }
+  requests.push(Buffer.from(lines.join('')))
+  return requests
+}
+
+async function sendPlain(client: EngineClient, requests: readonly Buffer[]): Promise<void> {
+  for (const lines of requests) {
+    const query = { filter_path: 'errors' }
+    const { errors } = await client.request<{ errors: boolean }>({ method: 'POST', path: '/_bulk', query, lines })
+    if (errors) throw new Error('the plain bulk was refused')
+  }
+}
+
+/** What a search waits for where something was written just before it. */
+async function measureFreshness(store: Awaited<ReturnType<typeof openEngineStore>>): Promise<void> {
+  const pods = podsOf(seededRandom(5), 0, 20).map(upsert)
+  const times: number[] = []
+  for (const pod of pods) {
+    await store.write([pod])
+    const started = performance.now()
+    await store.shards()
+    times.push(performance.now() - started)
+  }
+  times.sort((a, b) => a - b)
+  print(
+    `a search right behind a write: p50 ${(times[10] ?? 0).toFixed(1)} ms, worst ${(times.at(-1) ?? 0).toFixed(1)} ms`,
+  )
+}
+
+function print(line: string): void {
+  process.stdout.write(`  ${line}\n`)
+}
+
+const [objects = '20000', ...names] = process.argv.slice(2)
+await main(Number(objects), names.length === 0 ? SEARCH_ENGINES : (names as SearchEngineName[]))
