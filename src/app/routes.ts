@@ -23,6 +23,7 @@ import { createSchemaFields } from '../proxy/openapi/schema-fields.ts'
 import type { WatchGuards } from '../proxy/watch/watch-guards.ts'
 import type { MemberDiscovery } from '../proxy/ports.ts'
 import { createSearchCacheHandler } from '../search/cache-handler.ts'
+import { createDeadLettersHandler, type DeadLetterBox } from '../search/dead-letters-handler.ts'
 import { searchEndpoints } from '../search/endpoints.ts'
 import { whenSynced } from './first-sync-gate.ts'
 import type { ServiceOptions } from './service.ts'
@@ -74,20 +75,24 @@ interface Fields {
 interface SearchParts {
   readonly store: BackendStore
   readonly writer: BulkWriter
+  readonly letters: DeadLetterBox
 }
 
 function searchRoutes(
   { search, runtime: { clock } }: ServiceOptions,
   { fleet, cache, columns, fields, ...parts }: PluginParts & Fields,
   { known }: DiscoveryTracker,
-  { store, writer }: SearchParts,
+  { store, writer, letters }: SearchParts,
 ): Route[] {
   if (!search) return []
   const prefix = `/apis/${SEARCH_GROUP_VERSION}/search`
   const clusters = { names: () => fleet.members().map(({ facts }) => facts.name) }
   const rights = parts.rights?.rights
   const cacheHandler = createSearchCacheHandler({ cache, known, clusters, columns, fields, clock, rights })
-  const endpoints = searchEndpoints({ store, cache, clock, clusters, columns, index: writer, rights })
+  const endpoints = {
+    ...searchEndpoints({ store, cache, clock, clusters, columns, index: writer, rights }),
+    'dead-letters': createDeadLettersHandler({ rights, cache }, letters),
+  }
   return [
     { prefix: `${prefix}/cache`, handler: cacheHandler, errorField: true },
     ...Object.entries(endpoints).map(([name, handler]) => ({ prefix: `${prefix}/${name}`, handler, errorField: true })),

@@ -4,7 +4,7 @@ import { rename, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { DeadLetters, type DeadLetter } from '../backendstore/dead-letters.ts'
 import type { EngineStoreOptions, OpenEngineStore } from '../backendstore/engine-store.ts'
-import type { BackendStoreError } from '../backendstore/errors.ts'
+import { BackendStoreError } from '../backendstore/errors.ts'
 import { ReopeningStore } from '../backendstore/reopening-store.ts'
 import { SqliteStore } from '../backendstore/sqlite/store.ts'
 import type { Lifecycle } from './lifecycle.ts'
@@ -19,8 +19,18 @@ export interface SearchStoreOptions {
   readonly onLost: (error: BackendStoreError) => void
 }
 
-/** Rejects where the folder cannot be used, or the engine does not answer. */
-export async function openSearchStore(options: SearchStoreOptions, lifecycle: Lifecycle): Promise<ReopeningStore> {
+/** What passes: a backup holds the file, the engine is not up yet. */
+const PASSING: ReadonlySet<string> = new Set(['busy', 'unreachable', 'unavailable', 'overloaded'])
+
+/**
+ * Rejects where the folder or the engine cannot be used. What may pass is waited for by whoever uses the store: a process
+ * that is started anew serves its cache, whatever its store is doing.
+ */
+export async function openSearchStore(
+  options: SearchStoreOptions,
+  { log }: Runtime,
+  lifecycle: Lifecycle,
+): Promise<ReopeningStore> {
   const { folder, engine, openEngine, onLost } = options
   const store = new ReopeningStore(
     engine === undefined
@@ -40,7 +50,10 @@ export async function openSearchStore(options: SearchStoreOptions, lifecycle: Li
         },
   )
   lifecycle.onStop('search store', () => store.close())
-  await store.ready()
+  await store.ready().catch((err: unknown) => {
+    if (!(err instanceof BackendStoreError) || !PASSING.has(err.code)) throw err
+    log.warn({ err }, 'the search store cannot be opened; trying again')
+  })
   return store
 }
 

@@ -130,7 +130,7 @@ export async function createService(options: ServiceOptions): Promise<Service> {
     log.error({ err: error }, 'the search store is lost and is made anew')
     writer.compareAll()
   }
-  const store = await openSearchStore({ folder, engine: config.engine, openEngine, onLost }, lifecycle)
+  const store = await openSearchStore({ folder, engine: config.engine, openEngine, onLost }, runtime, lifecycle)
   const letters = openDeadLetters(folder, runtime, lifecycle)
   const known = (): boolean => informer.synced && whoIsThere()
   const mirroring = { cache, clock, random, logger: log, metrics: new StoreMetrics(metrics), letters, known }
@@ -184,6 +184,10 @@ export async function createService(options: ServiceOptions): Promise<Service> {
       discovery,
       store,
       writer,
+      letters: {
+        list: () => letters.list(),
+        replay: (letter) => mirrors.writerOf(letter.store)?.replay(letter),
+      },
       sync,
     }),
     checks: options.search ? [sync, index] : [sync],

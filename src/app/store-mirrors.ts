@@ -74,6 +74,12 @@ export class StoreMirrors {
     return backendVerdict([this.#embedded(), ...engines], problems)
   }
 
+  /** By the name of its store. */
+  writerOf(store: string): BulkWriter | undefined {
+    const { embedded } = this.#options
+    return [embedded, ...this.mirrors.mirrors()].find(({ name }) => name === store)?.writer
+  }
+
   /** What changed is the state of shards as a rule; a plan of stores is made of another plan of shards alone. */
   #apply(): void {
     const { controller, registries } = this.#options
