@@ -290,7 +290,7 @@ test('E1: Tables by every form of Accept, over pages and clusters, with the clus
   })
 })
 
-test('PartialObjectMetadataList, YAML, and a protobuf-only client', async () => {
+test('D3: PartialObjectMetadataList, YAML, and a protobuf-only client', async () => {
   const fleet = podFleet({ member1: { objects: [pod('a', 'p', { spec: { big: 1, yes: 'yes' } })], version: 1 } })
   await withApi(fleet, new MemberWorld(fleet.clock), async (api) => {
     for (const version of ['v1', 'v1beta1']) {

@@ -200,6 +200,52 @@ const REST = [
   ),
 ]
 
+const MANIFEST = `
+apiVersion: apps/v1
+kind: Deployment
+metadata: { name: web, labels: { app: web, tier: front } }
+spec:
+  replicas: 4
+  selector: { matchLabels: { app: web } }
+  template:
+    metadata: { labels: { app: web } }
+    spec: { containers: [{ name: nginx, image: 'nginx:1.30' }] }
+`
+
+/** Commands that would write, and are made to say what: they read what they would change, and its schema. */
+const DRY = [
+  ...read(
+    'label pod b-sidecar team=shop --dry-run=client -o yaml',
+    'label pods --all team=shop --dry-run=client',
+    'annotate deploy web note=x --dry-run=client -o yaml',
+    'scale deploy/web --replicas=7 --dry-run=client -o yaml',
+    'set image deploy/web *=nginx:2 --dry-run=client -o yaml',
+    'set env deploy/web A=b --dry-run=client -o yaml',
+    'set resources deploy/web --limits=cpu=1 --dry-run=client -o yaml',
+    'expose deploy web --port=80 --name=web2 --dry-run=client -o yaml',
+    'autoscale deploy web --max=5 --dry-run=client -o yaml',
+    'delete pod b-sidecar --dry-run=client',
+    'delete deploy -l app=web --dry-run=client',
+    'cordon node-1 --dry-run=client',
+    'drain node-1 --dry-run=client --ignore-daemonsets --force',
+    'taint node node-1 a=b:NoSchedule --dry-run=client -o yaml',
+    'patch deploy web -p {"spec":{"replicas":9}} --dry-run=client -o yaml',
+    'patch deploy web --type=merge -p {"spec":{"replicas":9}} --dry-run=client -o yaml',
+    'patch deploy web --type=json -p [{"op":"replace","path":"/spec/replicas","value":9}] --dry-run=client -o yaml',
+    'patch widget full --type=merge -p {"metadata":{"labels":{"a":"b"}}} --dry-run=client -o yaml',
+    'create cm made --from-literal=a=b --dry-run=client -o yaml',
+    'create deploy made --image=nginx --dry-run=client -o yaml',
+    'run made --image=nginx --dry-run=client -o yaml',
+    'delete nosuchkind x --dry-run=client',
+    'scale deploy/none --replicas=1 --dry-run=client',
+  ),
+  { text: 'apply -f - --dry-run=client', input: MANIFEST },
+  { text: 'apply -f - --dry-run=client -o yaml', input: MANIFEST },
+  { text: 'replace -f - --dry-run=client', input: MANIFEST },
+  { text: 'create -f - --dry-run=client -o name', input: MANIFEST },
+  { text: 'delete -f - --dry-run=client', input: MANIFEST },
+]
+
 /** Commands that read. */
 export const READS: readonly KubectlCommand[] = [
   { text: 'describe secret password', unordered: true },
@@ -207,6 +253,7 @@ export const READS: readonly KubectlCommand[] = [
   ...SELECT,
   ...DESCRIBE,
   ...REST,
+  ...DRY,
 ]
 
 export function argumentsOf({ text }: KubectlCommand): string[] {
