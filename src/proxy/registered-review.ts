@@ -14,8 +14,6 @@ export interface RegisteredReview {
   readonly cache: Pick<CacheReader, 'resource'>
   readonly rights: Rights
   readonly user: UserInfo
-  /** Only this cluster counts; undefined: all that are registered. */
-  readonly cluster: ClusterName | undefined
   readonly signal: AbortSignal
 }
 
@@ -36,7 +34,7 @@ export async function reviewRegistered(
   const { group = '', resource = '', subresource = '', verb = '', namespace = '', name = '' } = attributes
   const reader = review.cache.resource({ group, resource })
   if (reader === undefined || verb === '*' || subresource === '*') return undefined
-  const clusters = clustersOf(review, { group, resource })
+  const clusters = reader.shards().map(({ cluster }) => cluster)
   const question = questionOf(review, { group, resource, subresource, verb, namespace, name }, reader.namespaced)
   const answers = await review.rights.of(question, clusters, review.signal)
   const allowing = clusters.filter((cluster) => answers.get(cluster)?.scope.allows(namespace, name) === true)
@@ -48,14 +46,6 @@ export async function reviewRegistered(
     ...(parts.length === 0 ? {} : { reason: parts.join(', ') }),
     ...(unclear.length === 0 ? {} : { evaluationError: named('cannot be told for', unclear).join('') }),
   }
-}
-
-function clustersOf(
-  { cache, cluster }: RegisteredReview,
-  resource: { group: string; resource: string },
-): ClusterName[] {
-  const shards = cache.resource(resource)?.shards() ?? []
-  return shards.map((shard) => shard.cluster).filter((name) => cluster === undefined || name === cluster)
 }
 
 function questionOf(

@@ -193,6 +193,8 @@ const REST = [
     'get flowschemas --sort-by=.metadata.name',
     'get priorityclasses',
     'get servicecidrs',
+    'auth can-i --list',
+    'auth can-i list nodes',
     'get pods',
     'get pod b-sidecar -o json',
     'describe deploy web',

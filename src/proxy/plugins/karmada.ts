@@ -47,8 +47,9 @@ export function createKarmadaPlugin(options: KarmadaPluginOptions): Plugin {
     supports: () => true,
     async connect(request) {
       const { method } = request.request
-      if (isSelfReview(request)) return answerReview(options, api, request)
-      if (isSession(request) || isApplication(request)) return forwardSession(options, request)
+      // What one member allows the caller is that member's own to say.
+      if (isSelfReview(request) && request.cluster === undefined) return answerReview(options, api, request)
+      if (isSelfReview(request) || isSession(request) || isApplication(request)) return forwardThere(options, request)
       if (method !== 'GET' && method !== 'HEAD') {
         throw notImplemented(`${request.verb} is not forwarded to the control plane by this version`)
       }
@@ -68,8 +69,8 @@ export function createKarmadaPlugin(options: KarmadaPluginOptions): Plugin {
   }
 }
 
-/** Into a workload of the control plane, or of the chosen member. */
-function forwardSession({ forwarder, host, fleet }: KarmadaPluginOptions, request: ProxyRequest): Promise<void> {
+/** As the caller, to the control plane or to the chosen member. */
+function forwardThere({ forwarder, host, fleet }: KarmadaPluginOptions, request: ProxyRequest): Promise<void> {
   const member = request.cluster === undefined ? undefined : fleet.member(request.cluster)
   return forwarder.forward(request, member === undefined ? hostDestination(host) : memberDestination(member))
 }
@@ -95,13 +96,10 @@ async function answerReview(options: KarmadaPluginOptions, api: MemberApi, reque
   const { user, signal } = request.request
   const rights = options.rights?.rights
   const { cache } = options
-  const registered = rights === undefined ? undefined : { cache, rights, user, signal, cluster: request.cluster }
+  const registered = rights === undefined ? undefined : { cache, rights, user, signal }
   if (registered !== undefined && attributes !== undefined) {
     const status = await reviewRegistered(registered, attributes)
     if (status !== undefined) return sendReview(request, review, status)
-  }
-  if (request.cluster !== undefined) {
-    throw notImplemented('reviews of one member, but for registered kinds, are not forwarded by this version')
   }
   const type = request.request.incoming.headers['content-type'] ?? 'application/json'
   const isRules = review.kind === 'SelfSubjectRulesReview'
