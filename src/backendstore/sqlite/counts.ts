@@ -39,7 +39,10 @@ const IDENTITY: Readonly<Record<string, Source>> = {
 const SEVERAL: ReadonlySet<string> = new Set(['owner', 'node', 'image', 'ip'])
 
 /** Over the ids in `temp.hit`. */
-export function countRows(db: DatabaseSync, { dimensions, maxRows }: CountRequest): CountResult {
+export function countRows(
+  db: DatabaseSync,
+  { dimensions, maxRows }: Pick<CountRequest, 'dimensions' | 'maxRows'>,
+): CountResult {
   const sources = dimensions.map((dimension, i) => sourceOf(db, dimension, i))
   const joins = [...new Set(sources.flatMap((source) => source.joins))].sort() // CROSS before LEFT
   const keys = sources.map(({ key }, i) => `${key} AS k${i}`)
@@ -69,7 +72,7 @@ function sourceOf(db: DatabaseSync, dimension: Dimension, place: number): Source
 }
 
 /** Whether sort keys tell it: they have no text of versions, addresses and quantities. */
-function isInSlots(db: DatabaseSync, { type, path }: Dimension): boolean {
+export function isInSlots(db: DatabaseSync, { type, path }: Dimension): boolean {
   if (path.includes('.') || SEVERAL.has(path)) return false
   if (db.prepare('SELECT 1 FROM slot WHERE slot >= ? LIMIT 1').get(SORT_SLOTS - 1) !== undefined) return false
   if (type !== 'value') return true

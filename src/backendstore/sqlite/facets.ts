@@ -4,6 +4,7 @@ import type { FacetRequest, FacetResult } from '../../query/search-request.ts'
 import { NUMBER, numberOfKey, TIME, timeOfKey } from '../../query/sortable.ts'
 import { termOf, type TermMark } from '../../query/term.ts'
 import { compareUtf8 } from '../../util/bytes.ts'
+import { countRows as countKeys, isInSlots } from './counts.ts'
 import { decodeTerm, encodeToken } from './encoding.ts'
 import { after } from './vocabulary.ts'
 
@@ -39,7 +40,7 @@ export function countFacets(db: DatabaseSync, facets: readonly FacetRequest[], h
   const wide = hits >= MANY_HITS && hits > documents(db) * WIDE
   return facets.map(({ path, limit }) => {
     const identity = Object.hasOwn(IDENTITY, path) ? IDENTITY[path] : undefined
-    const counts = identity === undefined ? countTerms(db, path) : countRows(db, identity, wide)
+    const counts = identity === undefined ? countValues(db, path, wide) : countRows(db, identity, wide)
     counts.sort((a, b) => b.count - a.count || compareUtf8(a.value, b.value))
     return { path, values: counts.slice(0, limit), distinct: counts.length }
   })
@@ -60,6 +61,22 @@ function countRows(db: DatabaseSync, expression: string, wide: boolean): Counted
        JOIN resource r ON r.id = groups.resource WHERE value IS NOT NULL GROUP BY value`,
     )
     .all() as unknown as Counted[]
+}
+
+/** Of few documents their rows are looked up, where these have the value; of many the index is run through. */
+function countValues(db: DatabaseSync, path: string, wide: boolean): Counted[] {
+  const dimension = { type: 'value', path } as const
+  if (wide || !isInSlots(db, dimension)) return countTerms(db, path)
+  const counts = new Map<string, number>()
+  for (const { keys, documents } of countKeys(db, { dimensions: [dimension], maxRows: Number.MAX_SAFE_INTEGER - 1 })
+    .rows) {
+    const key = keys[0] ?? null
+    const read = MARKS.find(([mark]) => key?.startsWith(mark) === true)?.[1]
+    if (key === null || read === undefined) continue
+    const value = read(key.slice(1))
+    counts.set(value, (counts.get(value) ?? 0) + documents)
+  }
+  return [...counts].map(([value, count]) => ({ value, count }))
 }
 
 function countTerms(db: DatabaseSync, path: string): Counted[] {

@@ -14,8 +14,6 @@ const TIES: readonly Key[] = ['doc.cluster', 'doc.namespace', 'doc.name', 'doc.u
   (sql) => ({ sql, descending: false, nullable: false }),
 )
 
-const RANK_KEY: Key = { sql: 'coalesce(ranked.rank, 0)', descending: true, nullable: false }
-
 /** What identity fields are in a row; the first of two folds case. */
 const IDENTITY: Readonly<Record<string, readonly string[]>> = {
   cluster: ['fold(doc.cluster)', 'doc.cluster'],
@@ -38,8 +36,13 @@ export interface Order {
   behind(cursor: SearchCursor): { readonly sql: string; readonly params: SearchCursor } | undefined
 }
 
-export function orderOf(db: DatabaseSync, sort: readonly SortTerm[], ranked: boolean): Order {
-  const keys = [...sort.flatMap((term) => sortKeys(db, term)), ...(ranked ? [RANK_KEY] : []), ...TIES]
+/** `rank`: an expression over `found` and `doc`; undefined where results are not ranked. */
+export function orderOf(db: DatabaseSync, sort: readonly SortTerm[], rank: string | undefined): Order {
+  const keys = [
+    ...sort.flatMap((term) => sortKeys(db, term)),
+    ...(rank === undefined ? [] : [{ sql: rank, descending: true, nullable: false }]),
+    ...TIES,
+  ]
   return {
     columns: keys.map(({ sql }) => sql),
     orderBy: keys.map(orderTerm).join(', '),
@@ -53,7 +56,6 @@ function joinsOf(keys: readonly Key[]): string {
   return [
     needs('sort_key') ? 'CROSS JOIN sort_key ON sort_key.id = doc.id' : '',
     needs('r') ? 'CROSS JOIN resource r ON r.id = doc.resource' : '',
-    needs('ranked') ? 'LEFT JOIN temp.ranked ON ranked.id = doc.id' : '',
   ].join(' ')
 }
 

@@ -83,7 +83,6 @@ export function createVocabulary(db: DatabaseSync): void {
     CREATE VIRTUAL TABLE temp.vocabulary USING fts5vocab (main, idx, row);
     CREATE VIRTUAL TABLE temp.occurrence USING fts5vocab (main, idx, instance);
     CREATE TABLE temp.hit (id INTEGER PRIMARY KEY);
-    CREATE TABLE temp.ranked (id INTEGER PRIMARY KEY, rank INTEGER NOT NULL);
   `)
 }
 
