@@ -1,4 +1,5 @@
 /** Where ResourceRegistries are kept: in etcd where one is given, else in a file of the data folder. */
+import { existsSync } from 'node:fs'
 import path from 'node:path'
 import { EtcdRegistryStore } from '../registry/etcd/registry-store.ts'
 import type { RegistryStore } from '../registry/registry-store.ts'
@@ -26,8 +27,15 @@ export function openRegistryStore(
     log.info({ servers: etcd.servers, prefix: etcd.prefix }, 'registries are kept in etcd')
     return new EtcdRegistryStore({ ...etcd, clock, random, logger: log, metrics })
   }
+  const file = path.join(folder, 'registries.db')
+  if (!existsSync(file) && existsSync(path.join(folder, 'search.db'))) {
+    log.warn({ file }, 'the registries of this folder are gone; it begins without any')
+  }
   return new SqliteRegistryStore({
-    path: path.join(folder, 'registries.db'),
+    path: file,
+    onUnreadable: (registry, err) => {
+      log.error({ err, registry, file }, 'a stored registry cannot be read and is left out; create it anew')
+    },
     nowMs: () => clock.nowMs(),
     ...(maxRegistryBytes === undefined ? {} : { maxBytes: maxRegistryBytes }),
   })

@@ -117,3 +117,26 @@ test('a watcher that does not read is cut instead of holding every event', async
   await assert.rejects(events.next(), (error) => isStatusError(error, 'expired'))
   await store.close()
 })
+
+test('a row that cannot be read is told by name and left out; the others go on, and it may be created anew', async () => {
+  await withFolder(async (folder) => {
+    const file = path.join(folder, 'registries.db')
+    const first = new SqliteRegistryStore({ path: file, nowMs })
+    for (const name of ['a', 'broken', 'c']) await first.create(input(name))
+    await first.close()
+    const database = new DatabaseSync(file)
+    database.exec(`UPDATE registries SET value = '{"spec": 7' WHERE name = 'broken'`)
+    database.close()
+
+    const told: string[] = []
+    const onUnreadable = (name: string, error: unknown): void => void told.push(`${name}: ${(error as Error).message}`)
+    const store = new SqliteRegistryStore({ path: file, nowMs, onUnreadable })
+    const names = async (): Promise<string[]> => (await store.list()).items.map(({ metadata }) => metadata.name)
+    assert.deepEqual(await names(), ['a', 'c'])
+    assert.match(told.join(), /^broken: a stored ResourceRegistry cannot be read: /)
+    await assert.rejects(store.get('broken'), (error) => isStatusError(error, 'internal'))
+    await store.create(input('broken'))
+    assert.deepEqual(await names(), ['a', 'broken', 'c'])
+    await store.close()
+  })
+})

@@ -9,7 +9,15 @@ import { registryConflict, registryExists, registryNotFound, versionTooOld } fro
 import { EventQueue } from '../event-queue.ts'
 import type { RegistryChange, RegistryEvent, RegistryList, RegistryStore } from '../registry-store.ts'
 import { asStatusError, limitSize, openDatabase } from './database.ts'
-import { fromEventRow, fromRow, prepareStatements, toValue, type EventRow, type Statements } from './statements.ts'
+import {
+  fromEventRow,
+  fromRow,
+  prepareStatements,
+  toValue,
+  type EventRow,
+  type NamedRow,
+  type Statements,
+} from './statements.ts'
 
 export interface SqliteRegistryStoreOptions {
   /** The file, or `:memory:`. Its folder must exist. */
@@ -18,6 +26,8 @@ export interface SqliteRegistryStoreOptions {
   readonly nowMs: () => number
   /** The file's largest size; more is answered like a full disk. Default: what the disk holds. */
   readonly maxBytes?: number
+  /** A row that is no ResourceRegistry: it is left out of lists, and a create may take its name. Default: nobody is told. */
+  readonly onUnreadable?: (name: string, error: unknown) => void
 }
 
 // Enough for a watch to resume after hours: registries change a few times a day, and 1,000 events take about 2 MB.
@@ -27,10 +37,12 @@ export class SqliteRegistryStore implements RegistryStore {
   readonly #path: string
   readonly #database: DatabaseSync
   readonly #statements: Statements
+  readonly #onUnreadable: (name: string, error: unknown) => void
   readonly #watchers = new Set<EventQueue<EventRow>>()
 
   /** Throws `StatusError` serviceUnavailable with the reason where the file cannot be used. */
-  constructor({ path, nowMs, maxBytes }: SqliteRegistryStoreOptions) {
+  constructor({ path, nowMs, maxBytes, onUnreadable = () => undefined }: SqliteRegistryStoreOptions) {
+    this.#onUnreadable = onUnreadable
     this.#path = path
     // Above every version that a lost file can have handed out, so that a watch resumed on one gets 410, not silence.
     this.#database = openDatabase(path, nowMs())
@@ -44,14 +56,16 @@ export class SqliteRegistryStore implements RegistryStore {
 
   async list(): Promise<RegistryList> {
     return this.#guarded(() => ({
-      items: this.#statements.list().map(fromRow),
+      items: this.#statements.list().flatMap((row) => this.#readable(row)),
       version: String(this.#statements.current()) as ResourceVersion,
     }))
   }
 
   async create(registry: ResourceRegistry): Promise<ResourceRegistry> {
     return this.#write((): EventRow => {
-      if (this.#stored(registry.metadata.name) !== undefined) throw registryExists(registry.metadata.name)
+      const { name } = registry.metadata
+      const row = this.#statements.get(name)
+      if (row !== undefined && this.#readable({ name, ...row }).length > 0) throw registryExists(name)
       return this.#put('ADDED', registry, undefined)
     })
   }
@@ -84,6 +98,15 @@ export class SqliteRegistryStore implements RegistryStore {
 
   async close(): Promise<void> {
     if (this.#database.isOpen) this.#database.close()
+  }
+
+  #readable(row: NamedRow): ResourceRegistry[] {
+    try {
+      return [fromRow(row)]
+    } catch (error) {
+      this.#onUnreadable(row.name, error)
+      return []
+    }
   }
 
   #stored(name: string): ResourceRegistry | undefined {

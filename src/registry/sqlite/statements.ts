@@ -1,12 +1,17 @@
 /** The statements of the SQLite registry store, with the types of what goes in and out. */
 import type { DatabaseSync } from 'node:sqlite'
 import type { ResourceRegistry } from '../../api/resource-registry.ts'
+import { StatusError } from '../../kube/status-error.ts'
 import { decodeStored } from '../decode.ts'
 import type { RegistryChange } from '../registry-store.ts'
 
 export interface Row {
   readonly value: string
   readonly revision: number
+}
+
+export interface NamedRow extends Row {
+  readonly name: string
 }
 
 export interface EventContent {
@@ -20,7 +25,7 @@ export interface EventRow extends EventContent, Row {}
 
 export interface Statements {
   get(name: string): Row | undefined
-  list(): readonly Row[]
+  list(): readonly NamedRow[]
   put(name: string, value: string, revision: number): void
   remove(name: string): void
   /** Returns the event's revision. */
@@ -36,7 +41,7 @@ export interface Statements {
 
 export function prepareStatements(database: DatabaseSync): Statements {
   const get = database.prepare('SELECT value, revision FROM registries WHERE name = ?')
-  const list = database.prepare('SELECT value, revision FROM registries ORDER BY name')
+  const list = database.prepare('SELECT name, value, revision FROM registries ORDER BY name')
   const put = database.prepare('INSERT OR REPLACE INTO registries (name, value, revision) VALUES (?, ?, ?)')
   const remove = database.prepare('DELETE FROM registries WHERE name = ?')
   const append = database.prepare('INSERT INTO events (type, value, previous, previous_revision) VALUES (?, ?, ?, ?)')
@@ -47,7 +52,7 @@ export function prepareStatements(database: DatabaseSync): Statements {
   const revisionOf = (row: unknown): number | undefined => (row as { revision: number | null }).revision ?? undefined
   return {
     get: (name) => get.get(name) as Row | undefined,
-    list: () => list.all() as unknown as Row[],
+    list: () => list.all() as unknown as NamedRow[],
     put: (name, value, revision) => void put.run(name, value, revision),
     remove: (name) => void remove.run(name),
     append: ({ type, value, previous, previous_revision }) =>
@@ -65,9 +70,16 @@ export function toValue(registry: ResourceRegistry): string {
   return JSON.stringify({ ...registry, metadata })
 }
 
+/** Throws `internal` for a value that is no ResourceRegistry of this version. */
 export function fromRow({ value, revision }: Row): ResourceRegistry {
-  const registry = decodeStored(value)
-  return { ...registry, metadata: { ...registry.metadata, resourceVersion: String(revision) } }
+  try {
+    const registry = decodeStored(value)
+    return { ...registry, metadata: { ...registry.metadata, resourceVersion: String(revision) } }
+  } catch (error) {
+    throw new StatusError('internal', `a stored ResourceRegistry cannot be read: ${(error as Error).message}`, {
+      cause: error,
+    })
+  }
 }
 
 export function fromEventRow(row: EventRow): RegistryChange {
