@@ -13,8 +13,8 @@ import type { Fleet } from '../fleet/fleet.ts'
 import type { ColumnSource } from '../http/column-source.ts'
 import type { FieldSource } from '../http/field-source.ts'
 import type { Rights } from '../http/rights.ts'
-import type { Forwarder } from '../proxy/forward/forward.ts'
 import type { LiveBudget } from '../proxy/live/live-budget.ts'
+import type { WriteServices } from '../proxy/write/write.ts'
 import { createProxyHandler } from '../proxy/framework.ts'
 import { createCachePlugin } from '../proxy/plugins/cache.ts'
 import { createClusterPlugin } from '../proxy/plugins/cluster.ts'
@@ -29,7 +29,7 @@ import { whenSynced } from './first-sync-gate.ts'
 import type { ServiceOptions } from './service.ts'
 import type { SyncCheck } from './sync-check.ts'
 
-export interface PluginParts {
+export interface PluginParts extends WriteServices {
   readonly rights: { readonly rights: Rights; readonly guards: WatchGuards } | undefined
   readonly fleet: Fleet
   readonly cache: Cache
@@ -37,7 +37,6 @@ export interface PluginParts {
   readonly columns: ColumnSource
   /** Of lists that are read live, whoever reads them. */
   readonly budget: LiveBudget
-  readonly forwarder: Forwarder
 }
 
 /** What the handlers of search and registries read besides `PluginParts`. */
@@ -100,16 +99,25 @@ function searchRoutes(
 }
 
 function proxyRoutes(
-  { proxy, sessions, lastPlugin, runtime: { clock, random } }: ServiceOptions,
+  { proxy, writeGuard: guard, lastPlugin, runtime: { clock, random } }: ServiceOptions,
   parts: PluginParts & Fields,
 ): Route[] {
   if (!proxy) return []
-  const { fleet, cache, columns, fields, rights, forwarder } = parts
+  const { fleet, cache, columns, fields, rights } = parts
+  const live = createLivePlugin({ ...parts, clock, random })
   const plugins = [
-    createCachePlugin({ cache, columns, fields, clock, random, rights }),
-    createLivePlugin({ ...parts, clock, random }),
-    createClusterPlugin({ cache, rights, fleet, clock, forwarder, sessions }),
+    createCachePlugin({
+      cache,
+      columns,
+      fields,
+      clock,
+      random,
+      rights,
+      writes: { fences: parts.fences, live: live.connect },
+    }),
+    live,
+    createClusterPlugin({ ...parts, clock }),
     lastPlugin(parts),
   ]
-  return [{ prefix: `/apis/${SEARCH_GROUP_VERSION}/proxying`, handler: createProxyHandler({ plugins, fleet }) }]
+  return [{ prefix: `/apis/${SEARCH_GROUP_VERSION}/proxying`, handler: createProxyHandler({ plugins, fleet, guard }) }]
 }

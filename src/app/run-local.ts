@@ -77,7 +77,7 @@ async function createLocalService(
     folder: folder.path,
     search: true,
     proxy: true,
-    sessions: false,
+    writeGuard: { refusal: () => 'this server is read-only' },
     rights: memberRights(config.rights, runtime),
     lastPlugin: (parts) => createMembersPlugin({ ...parts, ...runtime }),
     onFault,

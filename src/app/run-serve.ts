@@ -67,7 +67,6 @@ export async function runServe(
     etcd: config.etcd,
     search: config.search,
     proxy: config.proxy,
-    sessions: true,
     rights: await serveRights(config, runtime, lifecycle, () =>
       connect('rights client', config.authorizationKubeconfig, REVIEW_LIMITS),
     ),

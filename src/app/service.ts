@@ -6,6 +6,8 @@ import { randomUUID } from 'node:crypto'
 import type { Route } from '../apiserver/create-listener.ts'
 import type { HealthCheck } from '../apiserver/health.ts'
 import { StoreMetrics } from '../backendstore/bulk-metrics.ts'
+import type { WriteGuard } from '../proxy/write-guard.ts'
+import { createWriteServices } from '../proxy/write/write.ts'
 import { BulkWriter } from '../backendstore/bulk-writer.ts'
 import type { OpenEngineStore } from '../backendstore/engine-store.ts'
 import type { BackendStoreError } from '../backendstore/errors.ts'
@@ -21,7 +23,6 @@ import { Fleet } from '../fleet/fleet.ts'
 import { createColumnSource } from '../http/column-source.ts'
 import type { Rights } from '../http/rights.ts'
 import { ALWAYS_LEADING, whileLeading } from '../leaderelection/leadership.ts'
-import { createForwarder } from '../proxy/forward/forward.ts'
 import type { Plugin } from '../proxy/plugin.ts'
 import { Streams } from '../proxy/streams/streams.ts'
 import { WatchGuards } from '../proxy/watch/watch-guards.ts'
@@ -62,8 +63,8 @@ export interface ServiceOptions extends RegistryStoreOptions {
   /** `search/…` and `proxying/…` are served. */
   readonly search: boolean
   readonly proxy: boolean
-  /** Callers may open sessions in workloads through the proxy: exec, attach, port-forward, `proxy`. */
-  readonly sessions: boolean
+  /** Of a server that is read-only by itself; undefined: the clusters say who may change what. */
+  readonly writeGuard?: WriteGuard | undefined
   /** Decides what callers see of each member; default: everybody sees everything. */
   readonly rights?: ((parts: Pick<Service, 'fleet' | 'metrics'>) => FollowedRights) | undefined
   /** Decides whether this replica does what only one may do; default: it is the only one. */
@@ -171,7 +172,11 @@ export async function createService(options: ServiceOptions): Promise<Service> {
     columns,
     budget: new LiveBudget(undefined, metrics),
     rights: guarded,
-    forwarder: createForwarder({ clock, streams: new Streams({ limit: config.maxStreams, registry: metrics }) }),
+    ...createWriteServices({
+      clock,
+      metrics,
+      streams: new Streams({ limit: config.maxStreams, registry: metrics }),
+    }),
   }
   return {
     fleet,

@@ -26,6 +26,8 @@ export interface ApiRequest {
   readonly incoming: IncomingMessage
   /** The client asks for another protocol. Handlers that have none answer as they always do. */
   readonly upgrade?: Upgrade
+  /** Says something of the request in the audit log; undefined where there is none. */
+  readonly annotate?: ((key: string, value: string) => void) | undefined
 }
 
 /**

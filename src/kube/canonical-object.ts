@@ -112,10 +112,29 @@ function annotationEdits(source: Buffer, scan: ObjectScan, pieces: Pieces): Edit
     const isEmpty = source[skipSpace(source, front)] === CLOSE_BRACE
     return [insertion(front, isEmpty ? pieces.annotations : pieces.annotationsFront)]
   }
+  const blank = source[front] === OWN_MARK[0] ? 1 : 0
   return [
-    member(front, CACHED_FROM_KEY, cachedFromValue, pieces.cluster),
-    member(front, CLUSTER_NAME_KEY, clusterNameValue, pieces.cluster),
+    ...(blank === 1 || isOurs(source, front, pieces) ? [] : [insertion(front, OWN_MARK)]),
+    member(front + blank, CACHED_FROM_KEY, cachedFromValue, pieces.cluster),
+    member(front + blank, CLUSTER_NAME_KEY, clusterNameValue, pieces.cluster),
   ]
+}
+
+/** A blank in front of annotations that were not all ours: their own values are lost here, and who writes has to ask for them. */
+const OWN_MARK = Buffer.from(' ')
+
+/** Canonical already: our two as only we put them there, for a kube-apiserver sorts its keys. */
+function isOurs(source: Buffer, front: number, { annotations }: Pieces): boolean {
+  return source.subarray(front, front + annotations.length).equals(annotations)
+}
+
+/**
+ * The member's own object may have had one of the annotations, so that its value has to be asked for. False is certain; a
+ * member that writes blanks itself gives a true that means nothing.
+ */
+export function mayHaveOwnAnnotations(bytes: Uint8Array): boolean {
+  const { annotationsStart } = scanHead(bytes)
+  return annotationsStart !== -1 && bytes[annotationsStart + 1] === OWN_MARK[0]
 }
 
 const insertion = (at: number, insert: Buffer): Edit => ({ start: at, end: at, insert })

@@ -16,21 +16,25 @@ import type { ResourcePath } from '../kube/resource-path.ts'
 import { parseResourcePath } from '../kube/resource-path.ts'
 import { badRequest, StatusError } from '../kube/status-error.ts'
 import type { Plugin, ProxyRequest, Verb } from './plugin.ts'
+import { checkWrite, type WriteGuard } from './write-guard.ts'
 import { withViewParameters } from './view-parameters.ts'
 
 export interface ProxyOptions {
   readonly plugins: readonly Plugin[]
   readonly fleet: Pick<FleetReader, 'member'>
+  /** Undefined: who may change what is for the clusters to say. */
+  readonly guard?: WriteGuard | undefined
 }
 
 const CLUSTER_PREFIX = 'cluster.'
 export const CLUSTER_HEADER = 'fleetsearch-cluster'
 
 /** `request.path` is what follows `proxying`: `/<name>/<word>/<native path>`. */
-export function createProxyHandler({ plugins, fleet }: ProxyOptions): ApiHandler {
+export function createProxyHandler({ plugins, fleet, guard }: ProxyOptions): ApiHandler {
   const chain = plugins.toSorted((a, b) => a.order - b.order)
   return async (request, response) => {
     const proxied = parseProxyRequest({ request, response }, fleet)
+    checkWrite(guard, proxied)
     const plugin = chain.find((candidate) => candidate.supports(proxied))
     if (plugin === undefined) throw pathNotFound()
     await plugin.connect(proxied)

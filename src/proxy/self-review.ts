@@ -50,12 +50,12 @@ export interface ResourceAttributes {
 const READS = ['get', 'list', 'watch']
 
 /**
- * Answers for the one user of `demo` and `up`: through this server everything may be read and nothing changed. What each
- * member allows is the member's to say when it is asked.
+ * Answers for the one user of `demo` and `up`: through this server everything may be read, and changed by who has its token.
+ * What each member allows is the member's to say when it is asked.
  */
-export async function answerReadOnlyReview(request: ProxyRequest): Promise<void> {
+export async function answerLocalReview(request: ProxyRequest, mayWrite: boolean): Promise<void> {
   const review = parseReview(await reviewBody(request.request.incoming))
-  await sendReview(request, review, statusOf(review, request))
+  await sendReview(request, review, statusOf(review, request, mayWrite))
 }
 
 /** The review with its answer. */
@@ -109,16 +109,16 @@ function texts(fields: ProtobufFields, names: readonly string[]): Record<string,
   return Object.fromEntries(entries.filter(([, text]) => text !== ''))
 }
 
-function statusOf({ kind, spec }: Review, { request: { user } }: ProxyRequest): object {
+function statusOf({ kind, spec }: Review, { request: { user } }: ProxyRequest, mayWrite: boolean): object {
   switch (kind) {
     case 'SelfSubjectAccessReview': {
       const verb = (spec?.resourceAttributes ?? spec?.nonResourceAttributes)?.verb
-      const allowed = typeof verb === 'string' && READS.includes(verb)
+      const allowed = typeof verb === 'string' && (mayWrite || READS.includes(verb))
       return allowed ? { allowed } : { allowed, reason: 'this server is read-only' }
     }
     case 'SelfSubjectRulesReview':
       return {
-        resourceRules: [{ verbs: READS, apiGroups: ['*'], resources: ['*'] }],
+        resourceRules: [{ verbs: mayWrite ? ['*'] : READS, apiGroups: ['*'], resources: ['*'] }],
         nonResourceRules: [{ verbs: ['get'], nonResourceURLs: ['*'] }],
         incomplete: false,
       }

@@ -93,7 +93,7 @@ describe('canonicalize', () => {
     const theirs = `"${CLUSTER_NAME_ANNOTATION}":"other","x":"1"`
     assert.equal(
       canonical(`{"metadata":{"name":"a","annotations":{${theirs}},"resourceVersion":"7"}}`),
-      `{${TYPE}"metadata":{"name":"a","annotations":{"${CACHED_FROM_CLUSTER_ANNOTATION}":"member1",` +
+      `{${TYPE}"metadata":{"name":"a","annotations":{ "${CACHED_FROM_CLUSTER_ANNOTATION}":"member1",` +
         `"${CLUSTER_NAME_ANNOTATION}":"member1","x":"1"},"resourceVersion":"7"}}`,
     )
   })

@@ -2,11 +2,11 @@
 import type { ApiHandler } from '../../src/http/api-request.ts'
 import type { FieldSource } from '../../src/http/field-source.ts'
 import type { Rights } from '../../src/http/rights.ts'
-import { createForwarder } from '../../src/proxy/forward/forward.ts'
 import { createProxyHandler } from '../../src/proxy/framework.ts'
 import type { Plugin } from '../../src/proxy/plugin.ts'
 import { createCachePlugin } from '../../src/proxy/plugins/cache.ts'
 import { createClusterPlugin } from '../../src/proxy/plugins/cluster.ts'
+import { createWriteServices } from '../../src/proxy/write/write.ts'
 import { createLivePlugin } from '../../src/proxy/plugins/live.ts'
 import { WatchGuards } from '../../src/proxy/watch/watch-guards.ts'
 import { createSearchCacheHandler } from '../../src/search/cache-handler.ts'
@@ -39,11 +39,12 @@ export function fleetApi(
   const guarded = rights === undefined ? undefined : { rights, guards: guardsOf(rights, fleet) }
   const sources = { fleet: members.fleet, discovery: members.discovery }
   const live = { cache, columns, fields, clock, random: () => 0, rights: guarded, ...sources }
-  const forwarder = createForwarder({ clock: members.clock })
+  const writes = createWriteServices({ clock: members.clock })
+  const livePlugin = createLivePlugin(live)
   const plugins = [
-    createCachePlugin(live),
-    createLivePlugin(live),
-    createClusterPlugin({ ...live, forwarder }),
+    createCachePlugin({ ...live, writes: { fences: writes.fences, live: livePlugin.connect } }),
+    livePlugin,
+    createClusterPlugin({ ...live, ...writes }),
     ...behind,
   ]
   const proxy = createProxyHandler({ plugins, fleet: members.fleet })

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { createWriteServices } from '../../src/proxy/write/write.ts'
 import { test } from 'node:test'
 import { MemberError } from '../../src/fleet/member-error.ts'
 import { LiveBudget } from '../../src/proxy/live/live-budget.ts'
@@ -23,7 +24,16 @@ const event = (name: string, rest: Partial<TestObject> = {}): TestObject => pod(
 function withMembers(fleet: TestFleet, members: MemberWorld, run: (api: Loopback) => Promise<void>): Promise<void> {
   const { columns, clock } = fleet
   const { discovery } = members
-  const behind = [createMembersPlugin({ columns, clock, discovery, random: () => 0, fleet: members.fleet })]
+  const behind = [
+    createMembersPlugin({
+      ...createWriteServices({ clock: systemClock }),
+      columns,
+      clock,
+      discovery,
+      random: () => 0,
+      fleet: members.fleet,
+    }),
+  ]
   return withApi(fleet, members, run, { behind })
 }
 
@@ -282,7 +292,7 @@ test('one object of an unregistered kind: its cluster, 404 only where all say so
     assert.equal((await api.ask(path)).status, 404)
     down = true
     assert.equal((await api.ask(path)).status, 503, 'it may be in the cluster that does not answer')
-    for (const method of ['POST', 'PUT', 'DELETE']) assert.equal((await api.ask(path, { method })).status, 501)
+    for (const method of ['PUT', 'DELETE']) assert.equal((await api.ask(path, { method })).status, 503)
     assert.equal((await api.ask(`${P}/api/v1/nothings`)).status, 404)
   })
 })
@@ -355,6 +365,7 @@ test('a live watch lists, follows every member, survives a cut, and resumes behi
   const { columns } = fleet
   const behind = [
     createMembersPlugin({
+      ...createWriteServices({ clock: systemClock }),
       columns,
       clock: systemClock,
       discovery: members.discovery,
@@ -503,7 +514,9 @@ function withFoos(
   }
   const { columns } = fleet
   const options = { columns, clock: systemClock, discovery: members.discovery, random: () => 0, fleet: members.fleet }
-  return withApi(fleet, members, run, { behind: [createMembersPlugin(options)] })
+  return withApi(fleet, members, run, {
+    behind: [createMembersPlugin({ ...options, ...createWriteServices({ clock: systemClock }) })],
+  })
 }
 
 const FOOS = `${P}/apis/example.io/v1/foos?watch=true`
@@ -563,7 +576,13 @@ test('lists that are read live share one budget of memory: who goes beyond it is
   const budget = new LiveBudget(20_000)
   const { columns } = fleet
   const sources = { discovery: members.discovery, fleet: members.fleet, budget }
-  const plugin = createMembersPlugin({ columns, clock: systemClock, random: () => 0, ...sources })
+  const plugin = createMembersPlugin({
+    ...createWriteServices({ clock: systemClock }),
+    columns,
+    clock: systemClock,
+    random: () => 0,
+    ...sources,
+  })
   await withApi(
     fleet,
     members,

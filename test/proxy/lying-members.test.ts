@@ -1,5 +1,6 @@
 /** Members whose answers to live reads are JSON, and not what was asked for. */
 import assert from 'node:assert/strict'
+import { createWriteServices } from '../../src/proxy/write/write.ts'
 import { test } from 'node:test'
 import { createMembersPlugin } from '../../src/proxy/plugins/members.ts'
 import { systemClock } from '../../src/util/clock.ts'
@@ -15,7 +16,16 @@ function withMembers(members: MemberWorld, run: (api: Loopback) => Promise<void>
   const fleet = new TestFleet()
   const { discovery, fleet: reader } = members
   const { columns } = fleet
-  const behind = [createMembersPlugin({ columns, clock: systemClock, discovery, random: () => 0, fleet: reader })]
+  const behind = [
+    createMembersPlugin({
+      ...createWriteServices({ clock: systemClock }),
+      columns,
+      clock: systemClock,
+      discovery,
+      random: () => 0,
+      fleet: reader,
+    }),
+  ]
   return withApi(fleet, members, run, { behind })
 }
 

@@ -1,4 +1,5 @@
 /** Members for tests of live reads: fake API servers reached as any member, or answers out of a function. */
+import { Readable } from 'node:stream'
 import type { DiscoveredResource } from '../../src/fleet/discovery.ts'
 import { fetchDiscovery } from '../../src/fleet/discovery.ts'
 import { Fleet } from '../../src/fleet/fleet.ts'
@@ -30,7 +31,9 @@ export type Reply = { readonly status?: number; readonly body: unknown; readonly
 /** Answers without a network; what `reply` throws is what the client throws. */
 export function scriptedClient(reply: (request: MemberRequest) => Reply | Promise<Reply>): MemberClient {
   return {
-    async request(request): Promise<MemberResponse> {
+    async request(sent): Promise<MemberResponse> {
+      const { body: stream } = sent
+      const request = stream instanceof Readable ? { ...sent, body: Buffer.concat(await stream.toArray()) } : sent
       const { status = 200, body, headers = {} } = await reply(request)
       const bytes = Buffer.from(typeof body === 'string' ? body : JSON.stringify(body))
       return {

@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict'
+import { systemClock } from '../../src/util/clock.ts'
+import { createWriteServices } from '../../src/proxy/write/write.ts'
 import { test } from 'node:test'
 import { createMembersPlugin } from '../../src/proxy/plugins/members.ts'
 import { P, withApi } from './api-fixture.ts'
@@ -10,7 +12,14 @@ test('E9: without a control plane, self reviews say that all may be read and not
   const members = new MemberWorld(fleet.clock)
   const { columns, clock } = fleet
   const { discovery } = members
-  const plugin = createMembersPlugin({ columns, clock, discovery, random: () => 0, fleet: members.fleet })
+  const plugin = createMembersPlugin({
+    ...createWriteServices({ clock: systemClock }),
+    columns,
+    clock,
+    discovery,
+    random: () => 0,
+    fleet: members.fleet,
+  })
   await withApi(
     fleet,
     members,

@@ -89,7 +89,6 @@ export async function startWholeService({
     folder,
     search: true,
     proxy: true,
-    sessions: true,
     lastPlugin: (parts) => createMembersPlugin({ ...parts, ...runtime }),
     onFault: (error) => faults.push(error),
     ...options,

@@ -22,8 +22,12 @@ import { unboundedStreams, type Streams } from '../streams/streams.ts'
 const HEAD_MS = 65_000
 
 export interface ForwardOptions {
-  /** Instead of the request's own body, which then has been read. */
-  readonly body?: Uint8Array
+  /** Default: the request's own. */
+  readonly method?: string
+  /** Instead of the request's own query. */
+  readonly rawQuery?: string
+  /** Instead of the request's own body, which then has been read; undefined: none at all. */
+  readonly body?: Uint8Array | undefined
   /** Instead of those of the request; undefined takes one away. */
   readonly headers?: Readonly<Record<string, string | undefined>>
   /** The answer will be read here, not relayed: unpacked. Default false. */
@@ -88,10 +92,11 @@ async function send(request: ProxyRequest, to: Destination, options: SendOptions
   const own = { signal: asked.signal, left: to.signal }
   const signal = own.left === undefined ? own.signal : AbortSignal.any([own.signal, own.left])
   const streaming = isStreaming(request)
-  const body = options.body ?? streamedBody(request)
+  const body = 'body' in options ? options.body : streamedBody(request)
+  const { method = asked.method, rawQuery = asked.rawQuery } = options
   const message: MemberRequest = {
-    method: asked.method,
-    path: asked.rawQuery === '' ? path : `${path}?${asked.rawQuery}`,
+    method,
+    path: rawQuery === '' ? path : `${path}?${rawQuery}`,
     headers: headersOf(request, options),
     ...(body === undefined ? {} : { body }),
     raw: options.decoded !== true,
@@ -106,16 +111,18 @@ async function send(request: ProxyRequest, to: Destination, options: SendOptions
   }
 }
 
-function headersOf(request: ProxyRequest, { body, headers = {}, decoded, caller }: SendOptions): Headers {
+function headersOf(request: ProxyRequest, options: SendOptions): Headers {
+  const { body, headers = {}, decoded, caller } = options
   const sent = requestHeaders(request)
   for (const [name, value] of Object.entries(headers)) {
     if (value === undefined) delete sent[name]
     else sent[name] = value
   }
   if (decoded === true) delete sent['accept-encoding']
-  if (body !== undefined) {
+  if ('body' in options) {
     delete sent['content-encoding']
-    sent['content-length'] = String(body.length)
+    delete sent['content-length']
+    if (body !== undefined) sent['content-length'] = String(body.length)
   }
   return { ...sent, ...caller }
 }

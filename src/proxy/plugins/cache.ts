@@ -35,6 +35,7 @@ import { ambiguous, ownersOf } from '../owners.ts'
 import type { Plugin, ProxyRequest } from '../plugin.ts'
 import { chosenClusters } from '../plugin.ts'
 import { serveWatch } from '../watch/serve-watch.ts'
+import type { Fences } from '../write/fences.ts'
 import type { WatchGuards } from '../watch/watch-guards.ts'
 
 export interface CachePluginOptions {
@@ -44,6 +45,12 @@ export interface CachePluginOptions {
   readonly fields?: FieldSource | undefined
   readonly clock: Clock
   readonly random: Random
+  /** Writes that reads have to show; undefined: there are none. */
+  readonly writes?: {
+    readonly fences: Fences
+    /** Serves a read from the members, where the cache does not know in time what was written. */
+    readonly live: (request: ProxyRequest) => Promise<void>
+  }
   /** Undefined: everybody sees everything. */
   readonly rights?: { readonly rights: Rights; readonly guards: WatchGuards } | undefined
 }
@@ -59,6 +66,10 @@ export function createCachePlugin(options: CachePluginOptions): Plugin {
       if (reader === undefined || resource === undefined) throw pathNotFound()
       if (resource.namespace !== undefined && !reader.namespaced) throw pathNotFound()
       warnOfDeprecation(request, reader)
+      const { writes } = options
+      const settled = await writes?.fences.settled(reader, chosenClusters(request), request.request.signal)
+      // A watch delivers what was written when it comes.
+      if (writes !== undefined && settled === false && verb !== 'watch') return writes.live(request)
       const access = await accessTo(options.rights?.rights, request, resource, reader)
       if (verb === 'get') return get(options, request, resource, access)
       const list = parseListOptions(request.request.query, verb === 'watch' ? 'watch' : 'list')

@@ -5,8 +5,7 @@
 import type { CacheReader } from '../../cache/reader.ts'
 import { isMemberError } from '../../fleet/member-error.ts'
 import type { MemberResponse } from '../../fleet/member.ts'
-import { parseBool } from '../../http/list-options.ts'
-import { notImplemented, StatusError } from '../../kube/status-error.ts'
+import { StatusError } from '../../kube/status-error.ts'
 import type { DiscoveryForm, DiscoveryPath } from '../discovery/discovery-path.ts'
 import { discoveryForm, parseDiscoveryPath } from '../discovery/discovery-path.ts'
 import type { Document } from '../discovery/documents.ts'
@@ -14,10 +13,8 @@ import { documentOf, MemberApi } from '../discovery/member-api.ts'
 import { mergeDocuments } from '../discovery/merge-documents.ts'
 import type { MergedGroup } from '../discovery/merged-resources.ts'
 import { sendDocument } from '../discovery/send-document.ts'
+import { hostDestination } from '../forward/destination.ts'
 import { impersonationHeaders } from '../impersonation.ts'
-import { hostDestination, memberDestination } from '../forward/destination.ts'
-import type { Forwarder } from '../forward/forward.ts'
-import { isApplication, isSession } from '../forward/streaming.ts'
 import { isPublicPath } from '../live/any-member.ts'
 import { forwardedHeaders, relay, relayStream } from '../live/relay.ts'
 import { serveHostOpenApi } from '../openapi/host-openapi.ts'
@@ -28,12 +25,11 @@ import type { ResourceRule } from '../registered-review.ts'
 import { registeredRules, reviewRegistered, withoutRegistered } from '../registered-review.ts'
 import { isSelfReview, parseReview, reviewBody, sendReview } from '../self-review.ts'
 import type { MembersPluginOptions } from './members.ts'
-import { reachable, serveDiscovery, servePublic } from './members.ts'
+import { reachable, serveDiscovery, servePublic, serveUnregistered } from './members.ts'
 
 export interface KarmadaPluginOptions extends MembersPluginOptions {
   readonly host: HostClient
   readonly cache: Pick<CacheReader, 'resource'>
-  readonly forwarder: Forwarder
 }
 
 /** A control plane gives a list 60 s itself. */
@@ -49,11 +45,11 @@ export function createKarmadaPlugin(options: KarmadaPluginOptions): Plugin {
       const { method } = request.request
       // What one member allows the caller is that member's own to say.
       if (isSelfReview(request) && request.cluster === undefined) return answerReview(options, api, request)
-      if (isSelfReview(request) || isSession(request) || isApplication(request)) return forwardThere(options, request)
-      if (method !== 'GET' && method !== 'HEAD') {
-        throw notImplemented(`${request.verb} is not forwarded to the control plane by this version`)
-      }
       if (request.cluster !== undefined) return serveMember(options, api, request)
+      const reads = method === 'GET' || method === 'HEAD'
+      if (!reads || request.resource?.subresource !== undefined) {
+        return options.forwarder.forward(request, hostDestination(options.host))
+      }
       const path = parseDiscoveryPath(request.path)
       if (path !== undefined) return serveMergedDiscovery(options, api, request, path)
       if (isOpenApiPath(request.path)) {
@@ -64,26 +60,22 @@ export function createKarmadaPlugin(options: KarmadaPluginOptions): Plugin {
           ask: () => askHost(options, request, forwardedHeaders(request), false),
         })
       }
-      await forward(options, request)
+      await readHost(options, request)
     },
   }
 }
 
-/** As the caller, to the control plane or to the chosen member. */
-function forwardThere({ forwarder, host, fleet }: KarmadaPluginOptions, request: ProxyRequest): Promise<void> {
-  const member = request.cluster === undefined ? undefined : fleet.member(request.cluster)
-  return forwarder.forward(request, member === undefined ? hostDestination(host) : memberDestination(member))
-}
-
-/** Documents that every authenticated caller may read; resources there are read as the caller, which comes later. */
+/** Documents that every authenticated caller may read, and whatever else that member allows the caller. */
 async function serveMember(options: KarmadaPluginOptions, api: MemberApi, request: ProxyRequest): Promise<void> {
-  if (await serveDiscovery(request, api)) return
-  if (isPublicPath(request.path)) return servePublic(options, request)
-  throw notImplemented(`${request.path} of one member, which is not registered, is not forwarded by this version`)
+  const { method } = request.request
+  const reads = method === 'GET' || method === 'HEAD'
+  if (reads && (await serveDiscovery(request, api))) return
+  if (reads && isPublicPath(request.path)) return servePublic(options, request)
+  await serveUnregistered(options, request)
 }
 
-async function forward(options: KarmadaPluginOptions, request: ProxyRequest): Promise<void> {
-  const streams = request.verb === 'watch' || parseBool(request.request.query.get('follow')) === true
+async function readHost(options: KarmadaPluginOptions, request: ProxyRequest): Promise<void> {
+  const streams = request.verb === 'watch'
   const answer = await askHost(options, request, forwardedHeaders(request), streams)
   await (streams ? relayStream(request, answer) : relay(request, answer))
 }

@@ -4,7 +4,6 @@
  */
 import { sendJson } from '../../http/answer.ts'
 import { pathNotFound } from '../../http/status-response.ts'
-import { notImplemented } from '../../kube/status-error.ts'
 import type { Member } from '../../fleet/member.ts'
 import { discoveryForm, parseDiscoveryPath } from '../discovery/discovery-path.ts'
 import { documentOf, MemberApi } from '../discovery/member-api.ts'
@@ -13,14 +12,20 @@ import { isPublicPath, relayFromAny } from '../live/any-member.ts'
 import { readLowestVersion } from '../live/lowest-version.ts'
 import type { LiveServices } from '../live/serve-live.ts'
 import { serveLive } from '../live/serve-live.ts'
+import { asCaller } from '../live/as-caller.ts'
+import { memberDestination } from '../forward/destination.ts'
+import { routeUnregistered } from '../forward/route-unregistered.ts'
+import { serveOwned, type WriteServices } from '../write/write.ts'
 import { findLiveTarget, nobodyHeard } from '../live/target.ts'
 import { isOpenApiPath, serveOpenApi } from '../openapi/serve-openapi.ts'
 import type { Plugin, ProxyRequest } from '../plugin.ts'
 import type { MemberDiscovery } from '../ports.ts'
-import { answerReadOnlyReview, isSelfReview } from '../self-review.ts'
+import { answerLocalReview, isSelfReview } from '../self-review.ts'
 
-export interface MembersPluginOptions extends LiveServices {
+export interface MembersPluginOptions extends LiveServices, WriteServices {
   readonly discovery: MemberDiscovery
+  /** Whether a caller may change anything; undefined: nobody may. */
+  readonly mayWrite?: ((request: ProxyRequest) => boolean) | undefined
 }
 
 export function createMembersPlugin(options: MembersPluginOptions): Plugin {
@@ -31,10 +36,9 @@ export function createMembersPlugin(options: MembersPluginOptions): Plugin {
     supports: () => true,
     async connect(request) {
       const { method } = request.request
-      if (isSelfReview(request)) return answerReadOnlyReview(request)
-      if (method !== 'GET' && method !== 'HEAD') {
-        throw notImplemented(`${request.verb} is not forwarded to member clusters by this version`)
-      }
+      const mayWrite = options.mayWrite?.(request) ?? false
+      if (isSelfReview(request) && request.cluster === undefined) return answerLocalReview(request, mayWrite)
+      if (method !== 'GET' && method !== 'HEAD') return serveUnregistered(options, request)
       if (await serveDiscovery(request, api)) return
       if (isPublicPath(request.path)) return servePublic(options, request)
       await serveUnregistered(options, request)
@@ -71,13 +75,22 @@ export function reachable({ fleet }: MembersPluginOptions, { cluster }: ProxyReq
   return known.length > 0 ? known : members
 }
 
-async function serveUnregistered(options: MembersPluginOptions, request: ProxyRequest): Promise<void> {
-  const { resource, cluster } = request
+/**
+ * Reads of what nobody registered are joined live, as the caller; everything else goes to the one member it is about. What is no
+ * resource is a chosen member's own.
+ */
+export async function serveUnregistered(options: MembersPluginOptions, request: ProxyRequest): Promise<void> {
+  const { resource, cluster, verb } = request
+  const reads = verb === 'get' || verb === 'list' || verb === 'watch'
+  if (resource === undefined && cluster !== undefined) {
+    const { member } = await routeUnregistered(options, request)
+    return options.forwarder.forward(request, memberDestination(member))
+  }
   if (resource === undefined) throw pathNotFound()
+  if (!reads || resource.subresource !== undefined) {
+    return serveOwned(options, request, await routeUnregistered(options, request))
+  }
   const target = findLiveTarget(options, resource, cluster)
   if (target === undefined) throw pathNotFound()
-  if (resource.subresource !== undefined) {
-    throw notImplemented(`${resource.resource}/${resource.subresource} is not forwarded by this version`)
-  }
-  await serveLive(options, request, resource, target)
+  await serveLive({ ...options, rights: undefined }, request, resource, asCaller(target, request, options.forwarder))
 }

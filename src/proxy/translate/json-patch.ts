@@ -1,0 +1,98 @@
+/**
+ * Translates JSON patches (RFC 6902) operation by operation. What a client was shown and tests or changes of the two cluster
+ * annotations never reaches the member, whose object does not have them.
+ */
+import type { Edit, JsonMember } from '../../kube/json-splice.ts'
+import { elementsOf, isArray, membersOf, removals } from '../../kube/json-splice.ts'
+import type { Span } from '../../kube/object-spans.ts'
+import { badRequest, StatusError } from '../../kube/status-error.ts'
+import { annotationEdits, metadataEdits, objectEdits, textOf, versionEdits } from './json-object.ts'
+import { isClusterAnnotation, type Rules } from './rules.ts'
+
+/** An operation stays with edits in it, gives way to another text, or is dropped. */
+type Change = { readonly edits: readonly Edit[] } | { readonly text: string } | 'dropped'
+
+export function jsonPatchEdits(bytes: Buffer, whole: Span, rules: Rules): Edit[] {
+  if (!isArray(bytes, whole.start)) throw badRequest('a JSON patch is an array of operations')
+  const operations = elementsOf(bytes, whole.start)
+  const changes = operations.map((operation) => changeOf(bytes, operation, rules))
+  const edits = removals(operations, (i) => changes[i] === 'dropped')
+  changes.forEach((change, i) => {
+    if (change === 'dropped') return
+    if ('edits' in change) edits.push(...change.edits)
+    else edits.push({ ...(operations[i] as Span), insert: Buffer.from(change.text) })
+  })
+  if (needsAnnotations(bytes, operations, rules)) {
+    const at = whole.start + 1
+    edits.push({ start: at, end: at, insert: Buffer.from(`${MAKE_ANNOTATIONS},`) })
+  }
+  return edits
+}
+
+/**
+ * Clients see annotations on every object and add to them; the member's object may have none. The test keeps annotations that
+ * came meanwhile from being replaced by nothing.
+ */
+const MAKE_ANNOTATIONS = [
+  { op: 'test', path: '/metadata/annotations', value: null },
+  { op: 'add', path: '/metadata/annotations', value: {} },
+]
+  .map((operation) => JSON.stringify(operation))
+  .join(',')
+
+function needsAnnotations(bytes: Buffer, operations: readonly Span[], { annotated }: Rules): boolean {
+  if (annotated !== false) return false
+  const first = operations
+    .map(({ start }) => membersOf(bytes, start))
+    .map((members) => ({ op: textOf(bytes, members, 'op'), path: pointer(textOf(bytes, members, 'path') ?? '') }))
+    .find(({ path }) => path.length <= 2 || (path[0] === 'metadata' && path[1] === 'annotations' && !isCluster(path)))
+  return first?.path.length === 3 && ['add', 'copy', 'move'].includes(first.op ?? '')
+}
+
+function changeOf(bytes: Buffer, { start }: Span, rules: Rules): Change {
+  const members = membersOf(bytes, start)
+  const op = textOf(bytes, members, 'op')
+  const path = pointer(textOf(bytes, members, 'path') ?? '')
+  const from = op === 'copy' || op === 'move' ? pointer(textOf(bytes, members, 'from') ?? '') : undefined
+  if (isCluster(path)) return ofClusterAnnotation(bytes, members, op, rules)
+  if (from !== undefined && isCluster(from)) {
+    const added = { op: 'add', path: textOf(bytes, members, 'path'), value: rules.owner }
+    return { text: JSON.stringify(added) }
+  }
+  const values = members.filter(({ key }) => key === 'value')
+  return { edits: values.flatMap(({ valueStart, end }) => valueEdits(bytes, { start: valueStart, end }, path, rules)) }
+}
+
+function ofClusterAnnotation(bytes: Buffer, members: readonly JsonMember[], op = '', { owner }: Rules): Change {
+  if (op === 'test' && textOf(bytes, members, 'value') !== owner) {
+    const path = textOf(bytes, members, 'path') ?? ''
+    throw new StatusError('invalid', `the server rejected our request: testing value ${path} failed`, { details: {} })
+  }
+  const from = op === 'move' ? textOf(bytes, members, 'from') : undefined
+  return from === undefined ? 'dropped' : { text: JSON.stringify({ op: 'remove', path: from }) }
+}
+
+function valueEdits(bytes: Buffer, value: Span, path: readonly string[], rules: Rules): Edit[] {
+  const [first, second] = path
+  if (path.length === 0) return objectEdits(bytes, value.start, rules, 'replace')
+  if (first !== 'metadata' || path.length > 2) return []
+  if (second === undefined) return metadataEdits(bytes, value.start, rules, 'replace')
+  if (second === 'resourceVersion') return versionEdits(bytes, value, rules)
+  if (second !== 'annotations') return []
+  const edits = annotationEdits(bytes, value, rules, 'replace')
+  return edits === 'emptied' ? [{ ...value, insert: Buffer.from('null') }] : edits
+}
+
+/** Source: RFC 6901. */
+function pointer(text: string): string[] {
+  return text
+    .split('/')
+    .slice(1)
+    .map((token) => token.replaceAll('~1', '/').replaceAll('~0', '~'))
+}
+
+function isCluster(path: readonly string[]): boolean {
+  return (
+    path.length === 3 && path[0] === 'metadata' && path[1] === 'annotations' && isClusterAnnotation(path[2] as string)
+  )
+}
