@@ -76,6 +76,29 @@ describe('kubectl through us and at a member', () => {
     })
   }
 
+  for (const part of ['kubectl', 'kubectl-1.29'] as const) {
+    it(`${part} as it is asks for an order, a CLUSTER column, and selects by cluster and by any field`, async () => {
+      const server = `${BASE}/proxying/karmada;sortBy=-name;clusterColumn=true/proxy`
+      const view = await kubeconfigFor('view', server)
+      const run = async (...args: string[]): Promise<string[]> => {
+        const { code, stdout, stderr } = await tryKubectl(args, { kubeconfig: view, part })
+        assert.equal(code, 0, stderr)
+        return stdout.trim().split('\n')
+      }
+      const [header = '', ...rows] = await run('get', 'pods', '-A', '--chunk-size=4')
+      assert.match(header, /^NAMESPACE +NAME +CLUSTER +READY +STATUS/)
+      const names = rows.map((row) => row.split(/ +/)[1] ?? '')
+      assert.deepEqual(names, names.toSorted().reverse())
+      assert.ok(rows.every((row) => row.split(/ +/)[2] === 'member1'))
+      const services = await run('get', 'services', '--field-selector=cluster=member2', '-o', 'name')
+      assert.deepEqual(services, ['service/kubernetes'])
+      const images = await run('get', 'pods', '--field-selector=spec.containers.image=app:1', '-o', 'name')
+      assert.ok(images.includes('pod/b-sidecar') && !images.includes('pod/a-init-crash-loop'), images.join())
+      const unknown = await tryKubectl(['get', 'pods', '--field-selector=spec.foo=1'], { kubeconfig: view, part })
+      assert.match(unknown.stderr, /field label not supported: spec.foo/)
+    })
+  }
+
   /** Four at a time; what differs, with both outputs. */
   async function compareAll(part: 'kubectl' | 'kubectl-1.29', commands: readonly KubectlCommand[]): Promise<unknown[]> {
     const differing: unknown[] = []

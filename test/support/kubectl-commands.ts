@@ -127,7 +127,6 @@ const DESCRIBE = read(
   'describe pdb percent',
   'describe ingress many-hosts',
   'describe netpol some',
-  'describe cm settings',
   'describe sa robot',
   'describe pv bound',
   'describe pvc data',
@@ -251,6 +250,7 @@ const DRY = [
 /** Commands that read. */
 export const READS: readonly KubectlCommand[] = [
   { text: 'describe secret password', unordered: true },
+  { text: 'describe cm settings', unordered: true },
   ...GET,
   ...SELECT,
   ...DESCRIBE,
