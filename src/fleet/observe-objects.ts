@@ -18,7 +18,7 @@ export interface ObjectObserver {
 /** Runs until the signal aborts, then resolves; rejects for faults of ours alone. */
 export type ObserveObjects = (
   client: MemberClient,
-  target: { readonly gvr: GroupVersionResource; readonly namespace?: string },
+  target: { readonly gvr: GroupVersionResource; readonly namespace?: string; readonly fieldSelector?: string },
   observer: ObjectObserver,
   signal: AbortSignal,
 ) => Promise<void>
