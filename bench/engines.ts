@@ -22,6 +22,8 @@ import { seededRandom } from './fleet-objects.ts'
 import { measureQueries, podsOf, upsert } from './fleet-queries.ts'
 
 const BATCH = 1_000
+/** As many as the bulk writer has under way, for both. */
+const IN_FLIGHT = 2
 const PLAIN = 'plain'
 const MAX_REQUEST_BYTES = 8 * 1024 * 1024
 
@@ -65,17 +67,21 @@ async function load(
     await work()
     times[what] += performance.now() - started
   }
-  for (let i = 0; i < objects; i += BATCH) {
-    const batch = podsOf(random, i, Math.min(BATCH, objects - i)).map(upsert)
-    const requests = plainRequests(batch, documents)
-    const plain = (): Promise<void> => timed('plain', () => sendPlain(client, requests))
-    const store = (): Promise<void> => timed('store', () => write(batch))
-    const inTurn = (i / BATCH) % 2 === 0 ? [plain, store] : [store, plain]
+  for (let i = 0; i < objects; i += BATCH * IN_FLIGHT) {
+    const batches = Array.from({ length: IN_FLIGHT }, (_, k) => podsOf(random, i + k * BATCH, BATCH).map(upsert))
+    const requests = batches.map((batch) => plainRequests(batch, documents))
+    const plain = (): Promise<void> => timed('plain', () => inParallel(requests, (each) => sendPlain(client, each)))
+    const store = (): Promise<void> => timed('store', () => inParallel(batches, write))
+    const inTurn = (i / BATCH / IN_FLIGHT) % 2 === 0 ? [plain, store] : [store, plain]
     for (const run of inTurn) await run()
   }
   const rate = (ms: number): string => ((objects / ms) * 1_000).toFixed(0)
   const ratio = (times.plain / times.store).toFixed(2)
   print(`load: ${rate(times.store)} objects/s, plain bulk ${rate(times.plain)}, ratio ${ratio}`)
+}
+
+async function inParallel<Item>(items: readonly Item[], work: (item: Item) => Promise<void>): Promise<void> {
+  await Promise.all(items.map(work))
 }
 
 function plainRequests(batch: readonly Upsert[], documents: EngineDocuments): Buffer[] {

@@ -11,7 +11,8 @@
  *   states a newer version. Losing counts as `unchanged`. `force` writes whatever stands there.
  * - Every call ends: what the store does not answer rejects after a while with code `unreachable`.
  * - Once `write` resolves, searches that begin later see it.
- * - No object's body is kept, and nothing of a Secret's values ever reaches the store.
+ * - An embedded store keeps no object's body; one in an engine keeps what karmada-search's documents have (spec and status).
+ *   Nothing of a Secret's values ever reaches a store, nor of one inside of another object.
  */
 import type { SearchStore } from '../query/search-request.ts'
 

@@ -18,6 +18,7 @@ export async function countRows(
   { dimensions, maxRows }: Pick<CountRequest, 'dimensions' | 'maxRows'>,
 ): Promise<CountResult> {
   const terms = dimensions.map(countedTerms)
+  if (terms.some(({ joined }) => joined)) return runThrough(search, query, terms, maxRows)
   const rows = await aggregated(search, query, terms, Math.min(maxRows + 1, MAX_BUCKETS))
   if (rows !== undefined) return rows.length > maxRows ? INCOMPLETE : { rows, complete: true }
   return maxRows < MAX_BUCKETS ? INCOMPLETE : runThrough(search, query, terms, maxRows)
@@ -100,8 +101,9 @@ async function runThrough(
 }
 
 function keysOf({ fields }: EngineHit, { field, keyOf }: CountedTerms): readonly (string | null)[] {
-  const keys = (fields?.[field] ?? []).map((term) => keyOf(String(term))).filter((key) => key !== undefined)
-  return keys.length === 0 ? [null] : keys
+  const keys = new Set((fields?.[field] ?? []).map((term) => keyOf(String(term))))
+  keys.delete(undefined)
+  return keys.size === 0 ? [null] : ([...keys] as string[])
 }
 
 function combinations(keys: readonly (readonly (string | null)[])[]): (string | null)[][] {

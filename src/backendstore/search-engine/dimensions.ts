@@ -1,7 +1,8 @@
 /** What documents are counted by, as terms of an engine's fields. */
-import type { Dimension } from '../../query/search-request.ts'
+import { TIME_UNIT_CHARS, type Dimension } from '../../query/search-request.ts'
 import { NUMBER, TIME } from '../../query/sortable.ts'
-import { ANY_NUMBER, UNIT_MARKS } from './engine-terms.ts'
+import { QUANTITY_TEXT } from '../../query/term.ts'
+import { UNIT_MARKS } from './engine-terms.ts'
 import { hasAny, placeOf } from './filter.ts'
 import { literalRegex, not, type Query } from './query.ts'
 import { FIELD, NAMED_FIELDS } from './schema.ts'
@@ -12,10 +13,17 @@ export interface CountedTerms {
   readonly include: string
   /** Documents without any. */
   readonly missing: Query
+  /** Several terms of a document may have the same key, so that counts of terms are none of documents. */
+  readonly joined: boolean
   /** The key of a term of the field; undefined for one that does not count. */
   keyOf(term: string): string | undefined
   /** The term of a key: of a dimension of values. */
   termOf(key: string): string
+}
+
+/** Whether only the beginning of a term is its key: of times of paths, which have no terms for their units. */
+function isCut({ path, ...dimension }: Dimension): boolean {
+  return dimension.type === 'time' && dimension.unit !== undefined && !NAMED_FIELDS.has(path)
 }
 
 /** Marks of terms with the mark of their keys. */
@@ -28,9 +36,9 @@ function marksOf(dimension: Dimension): Marks {
     case 'value':
       return VALUE
     case 'number':
-      return { [ANY_NUMBER]: NUMBER }
+      return { [NUMBER]: NUMBER, [QUANTITY_TEXT]: NUMBER }
     case 'time':
-      return { [dimension.unit === undefined ? TIME : UNIT_MARKS[dimension.unit]]: TIME }
+      return { [dimension.unit === undefined || isCut(dimension) ? TIME : UNIT_MARKS[dimension.unit]]: TIME }
   }
 }
 
@@ -40,13 +48,16 @@ export function countedTerms(dimension: Dimension): CountedTerms {
   const names = Object.keys(marks)
   const { field, prefix } = placeOf(path, names[0] as string)
   const whole = dimension.type === 'value' && NAMED_FIELDS.has(path)
+  const joined = isCut(dimension)
+  const length = dimension.type === 'time' && dimension.unit !== undefined ? TIME_UNIT_CHARS[dimension.unit] : undefined
   return {
     field,
+    joined,
     include: `${literalRegex(prefix)}[${names.map(literalRegex).join('')}].*`,
     missing: not(whole ? { exists: { field: FIELD.value(path) } } : hasAny(path, names)),
     keyOf(term) {
       const mark = term.startsWith(prefix) ? marks[term[prefix.length] ?? ''] : undefined
-      return mark === undefined ? undefined : mark + term.slice(prefix.length + 1)
+      return mark === undefined ? undefined : mark + term.slice(prefix.length + 1).slice(0, length)
     },
     termOf: (key) => prefix + key,
   }

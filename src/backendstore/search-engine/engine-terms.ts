@@ -1,8 +1,8 @@
 /**
  * A document's terms as an engine's fields. Terms of a named field are values of a field of their own; those of labels and
  * of paths keep the path. What results are counted by has doc values, what only finds (pieces of texts, versions, addresses)
- * has none. An engine cannot cut or join keys while it counts, so that is done here: every number is a `$` term, whatever
- * else it is, and every time has a term for each of its units.
+ * has none. An engine cannot cut or join keys while it counts, so that is done here: a quantity written as text is no `$`
+ * term where the document has that number as `#`, and a time of a named field has a term for each of its units.
  */
 import type { SearchDocument } from '../../query/document.ts'
 import { TIME_UNIT_CHARS, type TimeUnit } from '../../query/search-request.ts'
@@ -11,8 +11,8 @@ import { hasPieces, QUANTITY_TEXT, TERM_SEPARATOR } from '../../query/term.ts'
 import { isSimple, pieces } from '../../query/tokens.ts'
 import { NAMED_FIELDS } from './schema.ts'
 
-/** Any reading as a number. */
-export const ANY_NUMBER = QUANTITY_TEXT
+/** In the place of `TERM_SEPARATOR`, which JSON writes with six characters; it stands in no path and no value either. */
+export const SEPARATOR = '\u007f'
 
 /** Of times: their first characters. */
 export const UNIT_MARKS: Readonly<Record<TimeUnit, string>> = {
@@ -40,50 +40,54 @@ interface Draft {
 
 export function engineTerms({ terms }: Pick<SearchDocument, 'terms'>): EngineTerms {
   const draft: Draft = { value: {}, labels: [], paths: [], terms: [] }
-  for (const line of terms.split('\n')) addTerm(draft, line)
+  const numbers = new Set<string>()
+  const quantities: [path: string, key: string][] = []
+  for (const line of terms.split('\n')) {
+    const separator = line.indexOf(TERM_SEPARATOR)
+    if (separator <= 0) continue // the term that all have
+    const path = line.slice(0, separator)
+    const mark = line[separator + 1] ?? ''
+    const value = line.slice(separator + 2)
+    if (mark === NUMBER) numbers.add(`${path}${SEPARATOR}${value}`)
+    if (mark === QUANTITY_TEXT) quantities.push([path, value])
+    else addTerm(draft, path, mark, value)
+  }
+  for (const [path, key] of quantities) {
+    if (!numbers.has(`${path}${SEPARATOR}${key}`)) addCounted(draft, path, QUANTITY_TEXT, key)
+  }
   return draft
 }
 
-function addTerm(draft: Draft, line: string): void {
-  const separator = line.indexOf(TERM_SEPARATOR)
-  const mark = line[separator + 1]
-  if (separator <= 0 || mark === undefined) return // the term that all have
-  const path = line.slice(0, separator)
+function addTerm(draft: Draft, path: string, mark: string, value: string): void {
   switch (mark) {
     case '=':
-      addCounted(draft, path, line, separator)
-      if (!hasPieces(path)) addPieces(draft, path, line.slice(separator + 2))
+      addCounted(draft, path, mark, value)
+      if (!hasPieces(path)) addPieces(draft, path, value)
       return
     case NUMBER:
-      addCounted(draft, path, line, separator)
-      addCounted(draft, path, `${path}${TERM_SEPARATOR}${ANY_NUMBER}${line.slice(separator + 2)}`, separator)
-      return
-    case QUANTITY_TEXT:
-      return addCounted(draft, path, line, separator)
-    case TIME: {
-      addCounted(draft, path, line, separator)
-      const key = line.slice(separator + 2)
-      for (const [unit, chars] of Object.entries(TIME_UNIT_CHARS)) {
-        const term = `${path}${TERM_SEPARATOR}${UNIT_MARKS[unit as TimeUnit]}${key.slice(0, chars)}`
-        addCounted(draft, path, term, separator)
+      return addCounted(draft, path, mark, value)
+    case TIME:
+      addCounted(draft, path, mark, value)
+      if (NAMED_FIELDS.has(path)) {
+        for (const [unit, chars] of Object.entries(TIME_UNIT_CHARS)) {
+          addCounted(draft, path, UNIT_MARKS[unit as TimeUnit], value.slice(0, chars))
+        }
       }
       return
-    }
     default:
-      draft.terms.push(line)
+      draft.terms.push(path + SEPARATOR + mark + value)
   }
 }
 
 /** Several values may share a key (two times of a day): a document has it once. */
-function addCounted(draft: Draft, path: string, term: string, separator: number): void {
+function addCounted(draft: Draft, path: string, mark: string, value: string): void {
   if (NAMED_FIELDS.has(path)) {
     const values = (draft.value[path] ??= [])
-    const value = term.slice(separator + 1)
-    if (!values.includes(value)) values.push(value)
+    if (!values.includes(mark + value)) values.push(mark + value)
   } else if (path.startsWith('label.')) {
-    draft.labels.push(term)
+    draft.labels.push(path + SEPARATOR + mark + value)
   } else {
-    draft.paths.push(term)
+    draft.paths.push(path + SEPARATOR + mark + value)
   }
 }
 
@@ -91,7 +95,7 @@ function addCounted(draft: Draft, path: string, term: string, separator: number)
 function addPieces(draft: Draft, path: string, value: string): void {
   if (isSimple(value)) return
   for (const piece of pieces(value)) {
-    if (piece !== value) draft.terms.push(`${path}${TERM_SEPARATOR}~${piece}`)
+    if (piece !== value) draft.terms.push(`${path}${SEPARATOR}~${piece}`)
   }
 }
 

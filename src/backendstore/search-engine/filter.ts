@@ -2,8 +2,8 @@
 import { luceneRegex } from '../../query/regex-lucene.ts'
 import type { Predicate, TextPredicate } from '../../query/resolve.ts'
 import { NUMBER } from '../../query/sortable.ts'
-import { TERM_SEPARATOR } from '../../query/term.ts'
-import { ANY_NUMBER, cutWord } from './engine-terms.ts'
+import { QUANTITY_TEXT, type TermMark } from '../../query/term.ts'
+import { cutWord, SEPARATOR } from './engine-terms.ts'
 import { and, anyOf, EVERYTHING, literalWildcard, not, or, type Query } from './query.ts'
 import { FIELD, NAMED_FIELDS } from './schema.ts'
 
@@ -26,7 +26,7 @@ export interface Place {
 const COUNTED: ReadonlySet<string> = new Set(['=', '#', '@', '$', 'y', 'm', 'd', 'h', 'i'])
 
 export function placeOf(path: string, mark: string): Place {
-  const prefix = path + TERM_SEPARATOR
+  const prefix = path + SEPARATOR
   if (!COUNTED.has(mark)) return { field: FIELD.terms, prefix }
   if (NAMED_FIELDS.has(path)) return { field: FIELD.value(path), prefix: '' }
   return { field: path.startsWith('label.') ? FIELD.labels : FIELD.paths, prefix }
@@ -104,18 +104,22 @@ function escapedPattern(pattern: string): string {
 function exists(path: string, nested: boolean): Query {
   if (NAMED_FIELDS.has(path)) return { exists: { field: FIELD.value(path) } }
   const fields = path.startsWith('label.') ? [FIELD.labels] : [FIELD.paths, FIELD.terms]
-  const prefixes = nested ? [path + TERM_SEPARATOR, `${path}.`] : [path + TERM_SEPARATOR]
+  const prefixes = nested ? [path + SEPARATOR, `${path}.`] : [path + SEPARATOR]
   return or(fields.flatMap((field) => prefixes.map((prefix): Query => ({ prefix: { [field]: prefix } }))))
 }
 
 const RANGE = { '<': 'lt', '<=': 'lte', '>': 'gt', '>=': 'gte' } as const
 
 function compare({ path, comparison, mark, key }: Predicate & { type: 'compare' }): Query {
-  const own = mark === NUMBER ? ANY_NUMBER : mark
-  if (comparison === '=') return term(path, own, key)
-  const { field, prefix } = placeOf(path, own)
-  const first = prefix + own
-  const behind = prefix + String.fromCharCode(own.charCodeAt(0) + 1)
+  const marks: readonly TermMark[] = mark === NUMBER ? [NUMBER, QUANTITY_TEXT] : [mark]
+  if (comparison === '=') return or(marks.map((each) => term(path, each, key)))
+  return or(marks.map((each) => range(path, each, comparison, key)))
+}
+
+function range(path: string, mark: TermMark, comparison: keyof typeof RANGE, key: string): Query {
+  const { field, prefix } = placeOf(path, mark)
+  const first = prefix + mark
+  const behind = prefix + String.fromCharCode(mark.charCodeAt(0) + 1)
   const other = comparison.startsWith('>') ? { lt: behind } : { gte: first }
   return { range: { [field]: { [RANGE[comparison]]: first + key, ...other } } }
 }

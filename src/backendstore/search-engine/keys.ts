@@ -1,8 +1,8 @@
 /** What names a document, its shard and its place in the order. */
 import { createHash } from 'node:crypto'
 import type { GroupResource } from '../../kube/group-version.ts'
-import { TERM_SEPARATOR } from '../../query/term.ts'
 import type { ObjectName, ShardIdentity } from '../backend-store.ts'
+import { SEPARATOR } from './engine-terms.ts'
 
 /** Between the parts of a key: lower than any character of a name, so that keys stand in the order of their parts. */
 export const KEY_SEPARATOR = '\u0001'
@@ -16,11 +16,11 @@ export function resourceName({ group, resource }: GroupResource): string {
 }
 
 export function shardKey(shard: Pick<ShardIdentity, 'cluster' | 'group' | 'resource'>): string {
-  return `${shard.cluster}${TERM_SEPARATOR}${resourceName(shard)}`
+  return `${shard.cluster}${SEPARATOR}${resourceName(shard)}`
 }
 
 export function splitShardKey(key: string): { cluster: string; group: string; resource: string } {
-  const [cluster = '', name = ''] = key.split(TERM_SEPARATOR)
+  const [cluster = '', name = ''] = key.split(SEPARATOR)
   return { cluster, ...splitResourceName(name) }
 }
 

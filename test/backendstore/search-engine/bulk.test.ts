@@ -1,0 +1,71 @@
+/** What a bulk's answer means for each operation, and what is sent: without a server. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { isBackendStoreError } from '../../../src/backendstore/errors.ts'
+import { sendBulk, type Operation } from '../../../src/backendstore/search-engine/bulk.ts'
+import type { EngineClient, EngineRequest } from '../../../src/backendstore/search-engine/engine-client.ts'
+import { remove, upsert } from '../../conformance/backend-store-suite.ts'
+
+type Item = Record<string, { status: number; error?: object }>
+
+function clientOf(...answers: readonly (readonly Item[])[]): { client: EngineClient; sent: EngineRequest[] } {
+  const sent: EngineRequest[] = []
+  const request = (asked: EngineRequest): Promise<never> => {
+    sent.push(asked)
+    return Promise.resolve({ items: answers[sent.length - 1] } as never)
+  }
+  return { client: { request } as unknown as EngineClient, sent }
+}
+
+const index = (id: string, bytes = 20): Operation => ({
+  ...{ change: upsert(id), id, index: 'kubernetes-pod', document: Buffer.from(`{"n":"${'x'.repeat(bytes)}"}\n`) },
+  guard: { type: 'version', version: '7' },
+})
+const deletion = (id: string): Operation => ({
+  ...{ change: remove(id), id, index: 'kubernetes-pod', document: undefined, guard: { type: 'any' } },
+})
+
+test('H4: items of one line and of two are matched by their place', async () => {
+  const { client, sent } = clientOf([
+    { index: { status: 201 } },
+    { delete: { status: 404 } },
+    {
+      index: { status: 400, error: { type: 'mapper_parsing_exception', reason: 'bad', caused_by: { reason: 'why' } } },
+    },
+    { index: { status: 429, error: { type: 'rejected_execution_exception', reason: 'full queue' } } },
+    { delete: { status: 200 } },
+    { index: { status: 409, error: { type: 'version_conflict_engine_exception', reason: 'newer' } } },
+    { index: { status: 404, error: { type: 'index_not_found_exception', reason: 'no such index' } } },
+  ])
+  const operations = [index('a'), deletion('b'), index('c'), index('d'), deletion('e'), index('f'), index('g')]
+  assert.deepEqual(await sendBulk(client, operations), [
+    { type: 'done' },
+    { type: 'absent' },
+    { type: 'rejected', reason: 'mapper_parsing_exception: why' },
+    { type: 'deferred', reason: 'rejected_execution_exception: full queue' },
+    { type: 'done' },
+    { type: 'conflict' },
+    { type: 'noIndex' },
+  ])
+  const lines = sent[0]!.lines!.toString().trimEnd().split('\n')
+  assert.equal(lines.length, 12)
+  assert.deepEqual(JSON.parse(lines[0]!), {
+    index: { _index: 'kubernetes-pod', _id: 'a', version: 7, version_type: 'external_gte', require_alias: true },
+  })
+  assert.deepEqual(JSON.parse(lines[2]!), { delete: { _index: 'kubernetes-pod', _id: 'b' } })
+})
+
+test('H7: an item that is told what holds for all of them ends the bulk with that code', async () => {
+  const blocked = { type: 'cluster_block_exception', reason: 'index [x] blocked by: [FORBIDDEN/8/index write (api)];' }
+  const { client } = clientOf([{ index: { status: 403, error: blocked } }])
+  await assert.rejects(sendBulk(client, [index('a')]), (error) => isBackendStoreError(error, 'readOnly'))
+})
+
+test('requests are bounded in bytes, and an answer that tells of fewer items than were sent is none', async () => {
+  const done = { index: { status: 200 } }
+  const { client, sent } = clientOf([done, done], [done])
+  const large = ['a', 'b', 'c'].map((id) => index(id, 3_500_000))
+  assert.equal((await sendBulk(client, large)).length, 3)
+  assert.equal(sent.length, 2)
+  await assert.rejects(sendBulk(clientOf([done]).client, [index('a'), index('b')]), /does not tell of every/)
+})

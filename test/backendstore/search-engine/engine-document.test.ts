@@ -1,0 +1,49 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { EngineDocuments } from '../../../src/backendstore/search-engine/engine-document.ts'
+import { documentId, splitTie, tieOf } from '../../../src/backendstore/search-engine/keys.ts'
+import { PODS, upsert } from '../../conformance/backend-store-suite.ts'
+
+const documents = new EngineDocuments()
+
+test('a number and the same number as a quantity are one number, times have their units, texts at paths their pieces', () => {
+  const body = {
+    spec: { containers: [{ resources: { limits: { 'x/y': '2' } } }], n: [5, '5000m'], at: '2026-01-02T03:04:05Z' },
+    status: { startTime: '2026-01-02T03:04:05Z', message: 'Back-Off' },
+  }
+  const { fleetsearch } = JSON.parse(documents.build(upsert('Web-1', { body, created: '2026-01-02T03:04:05Z' }))) as {
+    fleetsearch: { value: Record<string, string[]>; paths: string[]; terms: string[]; folded: string }
+  }
+  const at = (path: string): string[] =>
+    [...fleetsearch.paths, ...fleetsearch.terms]
+      .filter((term) => term.startsWith(`${path}\u007f`))
+      .map((t) => t.split('\u007f')[1]!)
+  assert.deepEqual(at('.spec.n'), ['#p5015', '=5000m'])
+  assert.deepEqual(at('.spec.at'), ['@20260102030405'])
+  assert.deepEqual(at('.status.message'), ['=Back-Off', '~back-off', '~back', '~off'])
+  assert.deepEqual(fleetsearch.value['created'], [
+    '@20260102030405',
+    'y2026',
+    'm202601',
+    'd20260102',
+    'h2026010203',
+    'i202601020304',
+  ])
+  assert.equal(fleetsearch.folded, 'web-1')
+})
+
+test('a tie tells what it was made of, and ids stay within what engines take', () => {
+  const tie = {
+    cluster: 'c',
+    namespace: '',
+    name: 'system:node',
+    uid: 'u',
+    group: 'rbac.authorization.k8s.io',
+    resource: 'roles',
+  }
+  assert.deepEqual(splitTie(tieOf(tie)), tie)
+  const id = documentId({ ...PODS, namespace: 'n'.repeat(253), name: 'x'.repeat(253) })
+  assert.ok(Buffer.byteLength(id) <= 512)
+  assert.notEqual(id, documentId({ ...PODS, namespace: 'n'.repeat(253), name: `${'x'.repeat(252)}y` }))
+  assert.equal(documentId({ ...PODS, namespace: 'ns', name: 'p' }), 'member1//pods/ns/p')
+})
