@@ -134,7 +134,7 @@ class Exchange {
       attributes: {
         'http.request.method': this.#method,
         'url.path': tracedPath(this.#path),
-        'url.scheme': 'encrypted' in this.#request.socket ? 'https' : 'http',
+        'url.scheme': isEncrypted(this.#request) ? 'https' : 'http',
         'network.protocol.version': httpVersion,
         ...(prefix === '' ? {} : { 'http.route': prefix }),
         ...(userAgent === undefined ? {} : { 'user_agent.original': userAgent.slice(0, MAX_USER_AGENT) }),
@@ -148,30 +148,29 @@ class Exchange {
 
   /** Never rejects. */
   async run(span: Span): Promise<void> {
-    await this.#run()
-    const { statusCode } = this.#response
-    span.set({ 'http.response.status_code': statusCode })
-    if (statusCode >= 500) span.fail(String(statusCode))
+    if (this.#begin()) {
+      try {
+        await this.#answer()
+      } catch (error) {
+        this.#fail(error)
+      }
+    }
+    this.#ended(span)
   }
 
-  async #run(): Promise<void> {
+  /** False for what is refused at once. */
+  #begin(): boolean {
+    let refused: unknown
     try {
       for (const [name, value] of Object.entries(this.#options.headers ?? {})) this.#response.setHeader(name, value)
       this.#dismiss()
       this.#look()
     } catch (error) {
-      this.#options.metrics.started(this.#kind)
-      this.#fail(error)
-      return this.#ended()
+      refused = error
     }
     this.#options.metrics.started(this.#kind)
-    try {
-      await this.#answer()
-    } catch (error) {
-      this.#fail(error)
-    } finally {
-      this.#ended()
-    }
+    if (refused !== undefined) this.#fail(refused)
+    return refused === undefined
   }
 
   /** Over HTTP/1.1 a connection that ends by itself is not cut under a request. HTTP/2 has GOAWAY for that. */
@@ -205,7 +204,8 @@ class Exchange {
       leave()
       throw error
     }
-    await this.#handle(user, timeoutMs, leave)
+    // Not awaited here: a watch is held by as few functions as can be.
+    return this.#handle(user, timeoutMs, leave)
   }
 
   /** Throws 401 where there is no identity and the path needs one. */
@@ -261,9 +261,8 @@ class Exchange {
       incoming: this.#request,
       ...(this.#response instanceof UpgradeResponse ? { upgrade: this.#response } : {}),
     }
-    const work = (async () => route.handler(request, this.#response))().finally(leave)
     try {
-      await lifetime.bound(work)
+      await lifetime.bound(handleWith(route.handler, request, this.#response, leave))
     } finally {
       lifetime.end()
     }
@@ -292,11 +291,13 @@ class Exchange {
     this.#options.log.error({ err, method: this.#method, attributes: this.#attributes }, 'request failed')
   }
 
-  #ended(): void {
+  #ended(span: Span): void {
     const { metrics, log, clock } = this.#options
     const attributes = this.#attributes
     const seconds = (clock.monotonicMs() - this.#startedMs) / 1000
     const code = this.#response.statusCode
+    span.set({ 'http.response.status_code': code })
+    if (code >= 500) span.fail(String(code))
     const resource = attributes.isResource ? attributes.resource : ''
     const subresource = attributes.isResource ? attributes.subresource : ''
     const verb = this.#kind === 'watch' ? 'watch' : attributes.verb
@@ -307,9 +308,27 @@ class Exchange {
   }
 }
 
+async function handleWith(
+  handler: ApiHandler,
+  request: ApiRequest,
+  response: ServerResponse,
+  leave: () => void,
+): Promise<void> {
+  try {
+    await handler(request, response)
+  } finally {
+    leave()
+  }
+}
+
 function splitUrl(url: string): { path: string; rawQuery: string } {
   const at = url.indexOf('?')
   return at === -1 ? { path: url, rawQuery: '' } : { path: url.slice(0, at), rawQuery: url.slice(at + 1) }
+}
+
+/** Over HTTP/2 a request whose connection is gone has no socket. */
+function isEncrypted({ socket }: { readonly socket: object | undefined }): boolean {
+  return socket !== undefined && 'encrypted' in socket
 }
 
 function isRead(method: string): boolean {

@@ -16,11 +16,13 @@ export interface LifetimeOptions {
 
 export class Lifetime {
   readonly #controller = new AbortController()
-  readonly #expiry = Promise.withResolvers<never>()
+  /** Undefined without a time-out: what lasts is many at once, and each costs memory. */
+  readonly #expiry: PromiseWithResolvers<never> | undefined
   readonly #end: () => void
 
   constructor({ response, stop, timeoutMs, clock }: LifetimeOptions) {
-    this.#expiry.promise.catch(() => undefined) // whoever races it hears of it
+    this.#expiry = timeoutMs === 0 ? undefined : Promise.withResolvers<never>()
+    this.#expiry?.promise.catch(() => undefined) // whoever races it hears of it
     const onClose = (): void => {
       this.#controller.abort(new ClientGoneError())
     }
@@ -44,7 +46,7 @@ export class Lifetime {
 
   /** Rejects with a `timeout` when the time is up before the work is done, whatever the work is waiting for. */
   bound<T>(work: Promise<T>): Promise<T> {
-    return Promise.race([work, this.#expiry.promise])
+    return this.#expiry === undefined ? work : Promise.race([work, this.#expiry.promise])
   }
 
   end(): void {
@@ -53,7 +55,7 @@ export class Lifetime {
 
   #expire(): void {
     const error = new StatusError('timeout', 'the request took too long')
-    this.#expiry.reject(error)
+    this.#expiry?.reject(error)
     this.#controller.abort(error)
   }
 }

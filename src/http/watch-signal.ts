@@ -20,5 +20,11 @@ export function watchSignal(
 ): Deadline {
   const { signal, minWatchSeconds = MIN_SECONDS } = request
   const seconds = (timeoutSeconds ?? 0) || minWatchSeconds * (1 + random()) || Number.POSITIVE_INFINITY
-  return withDeadline(Math.min(seconds * 1000, MAX_MS), clock, signal, () => new Error('the time of the watch is over'))
+  // Whole seconds: timers of one length share a list in Node.
+  return withDeadline(
+    Math.min(Math.round(seconds) * 1000, MAX_MS),
+    clock,
+    signal,
+    () => new Error('the time of the watch is over'),
+  )
 }

@@ -37,7 +37,7 @@ export function createProxyHandler({ plugins, fleet, guard }: ProxyOptions): Api
     checkWrite(guard, proxied)
     const plugin = chain.find((candidate) => candidate.supports(proxied))
     if (plugin === undefined) throw pathNotFound()
-    await plugin.connect(proxied)
+    return plugin.connect(proxied)
   }
 }
 

@@ -205,7 +205,7 @@ async function watch(
       .map(({ cluster }) => cluster)
       .filter((cluster) => clusters === undefined || clusters.has(cluster))
   const source = admission === undefined || admission.refused.length > 0 ? reader : all
-  await serveWatch(request, {
+  return serveWatch(request, {
     reader: admission === undefined || rights === undefined ? source : rights.guards.guard(source, admission, asked),
     list,
     selection,
