@@ -259,6 +259,7 @@ class Exchange {
       signal: lifetime.signal,
       ...(minWatchSeconds === undefined ? {} : { minWatchSeconds }),
       incoming: this.#request,
+      annotate: (key, value) => this.#audit?.annotate(key, value),
       ...(this.#response instanceof UpgradeResponse ? { upgrade: this.#response } : {}),
     }
     try {

@@ -39,6 +39,8 @@ export interface Auditor {
 export interface RequestAudit {
   impersonated(user: UserInfo): void
   decided(decision: Decision): void
+  /** Said by whoever answers it: which cluster it went to. */
+  annotate(key: string, value: string): void
   /** It is answered with this error. */
   failed(status: Status): void
   /** It is answered, or its client is gone. */
@@ -111,6 +113,10 @@ class OneRequest implements RequestAudit {
 
   impersonated(user: UserInfo): void {
     this.#impersonated = user
+  }
+
+  annotate(key: string, value: string): void {
+    this.#annotations[key] = value
   }
 
   decided({ allowed, reason }: Decision): void {
