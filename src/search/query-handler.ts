@@ -11,7 +11,7 @@
 import { sendBody } from '../http/answer.ts'
 import type { ApiHandler } from '../http/api-request.ts'
 import type { BodyWriter } from '../http/body-writer.ts'
-import { badRequest } from '../kube/status-error.ts'
+import { badRequest, StatusError } from '../kube/status-error.ts'
 import { explained } from '../query/explain.ts'
 import type { FacetResult, SearchResult } from '../query/search-request.ts'
 import { sendExport } from './export.ts'
@@ -26,18 +26,55 @@ import { asked, createSearchEndpoint, isComplete, tailOf, visibleOf, type Search
 import type { SearchParts } from './search-parts.ts'
 import { withoutTypos, type Expansion } from './typos.ts'
 
+/**
+ * Below `query/proxy` no limit of requests in flight holds, so it has its own: every watch looks at every change of what it
+ * is about, every export reads as long as its client does.
+ */
+const MAX_WATCHES = 200
+const MAX_LONG_ANSWERS = 32
+
 export function createQueryHandler(parts: SearchParts): ApiHandler {
+  const watches = new Places('watches of queries', MAX_WATCHES)
+  const answers = new Places('answers below query/proxy', MAX_LONG_ANSWERS)
   return createSearchEndpoint(parts, async (call) => {
-    const { parameters, fields, format } = call
-    if (flag(parameters, 'watch')) {
+    if (flag(call.parameters, 'watch')) {
       if (!call.long) throw badRequest('watch: a query is watched at search/query/proxy')
-      return serveQueryWatch(call)
+      return watches.run(() => serveQueryWatch(call))
     }
-    const context = { catalog: fields, parts, wallMs: parts.clock.nowMs(), rows: format !== 'json' }
-    const read = readQueryOptions(parameters, context)
-    if (format !== 'json') return sendExport(call, read)
-    await sendPage(call, read)
+    return call.long ? answers.run(() => sendAnswer(call)) : sendAnswer(call)
   })
+}
+
+function sendAnswer(call: SearchCall): Promise<void> {
+  const { parameters, fields, format, parts } = call
+  const context = { catalog: fields, parts, wallMs: parts.clock.nowMs(), rows: format !== 'json' }
+  const read = readQueryOptions(parameters, context)
+  return format === 'json' ? sendPage(call, read) : sendExport(call, read)
+}
+
+/** So many at once; more are refused with 429. */
+class Places {
+  readonly #what: string
+  readonly #most: number
+  #taken = 0
+
+  constructor(what: string, most: number) {
+    this.#what = what
+    this.#most = most
+  }
+
+  async run(work: () => Promise<void>): Promise<void> {
+    if (this.#taken >= this.#most) {
+      const details = { retryAfterSeconds: 5 }
+      throw new StatusError('tooManyRequests', `${this.#most} ${this.#what} are under way`, { details })
+    }
+    this.#taken += 1
+    try {
+      await work()
+    } finally {
+      this.#taken -= 1
+    }
+  }
 }
 
 async function sendPage(call: SearchCall, options: QueryOptions): Promise<void> {

@@ -104,6 +104,7 @@ describe('request attributes', () => {
       '/resourceregistries?watch=1',
       `${proxied}/pods?watch=true`,
       `${proxied}/watch/pods`,
+      '/search/query/proxy?watch=true',
       `${proxied}/namespaces/a/pods/p/log?follow=true`,
       `${proxied}/namespaces/a/services/s/proxy/some/path`,
     ]) {
@@ -114,6 +115,7 @@ describe('request attributes', () => {
       '/resourceregistries',
       '/resourceregistries/a?watch=1',
       '/search/query?watch=1',
+      '/search/aggregate/proxy?watch=1',
       '/search/cache/api/v1/pods?watch=1',
       `${proxied}/pods`,
       `${proxied}/namespaces/a/pods/p?watch=1`,

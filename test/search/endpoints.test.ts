@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import fc from 'fast-check'
 import { customColumns, defaultColumns } from '../../src/kube/columns/index.ts'
 import { csvText } from '../../src/search/row-format.ts'
 import { pod, podFleet, PODS, TestFleet, NODES } from '../proxy/fleet-fixture.ts'
@@ -324,4 +325,64 @@ test('I3: printer columns of custom resources are fields, both spellings of thei
     },
     { columns: { columnsFor: (_gvr, kind) => Promise.resolve(kind === 'Widget' ? columns : defaultColumns) } },
   )
+})
+
+test('hostile input is an answer or a 4xx, never a 5xx', { timeout: 120_000 }, async () => {
+  const piece = fc.constantFrom(
+    '(',
+    ')',
+    '"',
+    '-',
+    ' ',
+    'OR',
+    'NOT ',
+    'ns:',
+    'name~',
+    '(a+)+$',
+    '[',
+    '*',
+    '\\',
+    ',',
+    '\0',
+    '🚀',
+    'ip:',
+    '10.0.0.0/8',
+    '<',
+    'x',
+  )
+  const text = fc.oneof(
+    fc.string({ unit: 'binary' }),
+    fc.array(piece, { maxLength: 40 }).map((pieces) => pieces.join('')),
+  )
+  await withSearch(fleetOfTwo(), async ({ api }) => {
+    const check = async (endpoint: string, parameters: Record<string, string>): Promise<void> => {
+      const body = JSON.stringify(parameters)
+      const { status } = await api.ask(`/${endpoint}`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body,
+      })
+      assert.ok([200, 400, 404, 422].includes(status), `${status} ${endpoint} ${body}`)
+    }
+    await fc.assert(
+      fc.asyncProperty(text, async (hostile) => {
+        await check('query', { q: hostile, highlight: 'true', explain: 'true', facets: 'cluster' })
+        await check('suggest', { q: hostile })
+        await check('aggregate', { q: hostile, by: hostile })
+        await check('lookup', { key: hostile, ip: hostile })
+        await check('related', { cluster: 'member1', kind: 'Pod', name: hostile, namespace: 'shop' })
+      }),
+      { numRuns: 150 },
+    )
+    for (const long of [
+      'x'.repeat(10_000),
+      'ns:'.repeat(3_000),
+      '"'.repeat(9_999),
+      'name~'.padEnd(9_000, '(a*)*'),
+      'web '.repeat(200),
+    ]) {
+      await check('query', { q: long, highlight: 'true' })
+      await check('suggest', { q: long })
+    }
+  })
 })

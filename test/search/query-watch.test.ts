@@ -108,3 +108,20 @@ test('bookmarks come with the changes, at most every ten seconds', async () => {
     watch.close()
   })
 })
+
+test('more than 200 watches at once are refused, and their places are given back', { timeout: 60_000 }, async () => {
+  const fleet = podFleet({ member1: { objects: [running('a')], version: 1 } })
+  await withSearch(fleet, async ({ api }) => {
+    const watches = await Promise.all(Array.from({ length: 200 }, () => api.watch(url('kind:Pod'))))
+    assert.ok(watches.every(({ status }) => status === 200))
+    const refused = await api.ask(url('kind:Pod'))
+    assert.deepEqual([refused.status, refused.json.reason], [429, 'TooManyRequests'])
+    assert.equal((await api.ask('/query/proxy?q=kind:Pod')).status, 200)
+    for (const watch of watches) watch.close()
+    await Promise.all(watches.map(({ ended }) => ended))
+    let again = await api.watch(url('kind:Pod'))
+    while (again.status === 429) again = await api.watch(url('kind:Pod')) // the server may not have noticed yet
+    assert.equal(again.status, 200)
+    again.close()
+  })
+})
