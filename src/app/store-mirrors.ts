@@ -90,9 +90,8 @@ export class StoreMirrors {
       registries.current().filter(({ metadata }) => plan.targets.has(metadata.name)),
       plan.shards,
     )
-    const refs = this.#stores.stores.map(({ secretRef }) => secretRef)
-    this.#secrets?.follow(refs.filter((ref) => ref !== undefined))
     this.mirrors.apply(this.#stores.stores)
+    this.#secrets?.follow(this.mirrors.secretRefs())
   }
 
   #credentials(ref: StoreSecretRef | undefined) {

@@ -3,7 +3,7 @@
  * any more is emptied, for a while as long as it does not answer, then left as it is.
  */
 import { sleep } from '../util/sleep.ts'
-import { EngineMirror, type MirrorParts, type WantedStore } from './engine-mirror.ts'
+import { EngineMirror, type MirrorParts, type SecretRef, type WantedStore } from './engine-mirror.ts'
 import { placeOf } from './engine-address.ts'
 import type { BulkWriterStatus } from './bulk-options.ts'
 
@@ -33,6 +33,12 @@ export class EngineMirrors {
   /** In no particular order. */
   mirrors(): Iterable<EngineMirror> {
     return this.#mirrors
+  }
+
+  /** Secrets that are needed: also those of engines that are yet to be emptied. */
+  secretRefs(): readonly SecretRef[] {
+    const all = [...this.#mirrors, ...this.#leaving.keys()].map(({ wanted }) => wanted.secretRef)
+    return all.filter((ref) => ref !== undefined)
   }
 
   /** From now on these are written to, and no others. */
