@@ -10,7 +10,7 @@ import type { Clock } from '../../util/clock.ts'
 import { MemberFault } from '../live/member-fault.ts'
 import { readMember } from '../live/read-list.ts'
 import type { MemberDiscovery } from '../ports.ts'
-import { hasPath, type Schemas } from './schema-path.ts'
+import { hasPath, type Schemas, structureOf } from './schema-path.ts'
 
 export interface SchemaFieldsOptions {
   readonly fleet: Pick<FleetReader, 'members'>
@@ -18,35 +18,44 @@ export interface SchemaFieldsOptions {
   readonly clock: Clock
 }
 
-/** Answers, not documents, are kept: a document of the core group takes megabytes, an answer a few words. */
-const MAX_ANSWERS = 10_000
+/** What is kept of a kind: the bare structure that it reaches, some 100 KB for a pod of a document of megabytes. */
+const MAX_KINDS = 64
 /** A definition that has changed is noticed after so long. */
 const TTL_MS = 60_000
 /** Members asked until one has the path: their schemas of one kind may differ. */
 const MEMBERS = 3
 const READ_MS = 10_000
 
+interface Kept {
+  readonly schemas: Promise<Schemas | undefined>
+  readonly untilMs: number
+}
+
 export function createSchemaFields(options: SchemaFieldsOptions): FieldSource {
   const { clock } = options
-  const known = new LRUCache<string, { readonly exists: boolean; readonly untilMs: number }>({ max: MAX_ANSWERS })
-  const asking = new Map<string, Promise<boolean>>()
-  return {
-    async exists(gvk, path) {
-      const key = JSON.stringify([gvk.group, gvk.version, gvk.kind, ...path])
-      const answer = known.get(key)
-      if (answer !== undefined && answer.untilMs > clock.monotonicMs()) return answer.exists
-      const asked = asking.get(key) ?? ask(options, gvk, path).finally(() => asking.delete(key))
-      asking.set(key, asked)
-      const exists = await asked
-      known.set(key, { exists, untilMs: clock.monotonicMs() + TTL_MS })
-      return exists
-    },
+  const known = new LRUCache<string, Kept>({ max: MAX_KINDS })
+  const schemasOf = (member: Member, gvk: GroupVersionKind): Promise<Schemas | undefined> => {
+    const key = JSON.stringify([member.facts.name, gvk.group, gvk.version, gvk.kind])
+    const kept = known.get(key)
+    if (kept !== undefined && kept.untilMs > clock.monotonicMs()) return kept.schemas
+    const schemas = readSchemas(member, gvk, clock)
+    known.set(key, { schemas, untilMs: clock.monotonicMs() + TTL_MS })
+    const forget = (): void => void known.delete(key)
+    schemas.then((found) => {
+      if (found === undefined) forget()
+    }, forget)
+    return schemas
   }
+  return { exists: (gvk, path) => ask(options, schemasOf, gvk, path) }
 }
 
 /** Rejects with `serviceUnavailable` where none of the members that serve the kind tells. */
-async function ask(options: SchemaFieldsOptions, gvk: GroupVersionKind, path: readonly string[]): Promise<boolean> {
-  const { fleet, discovery, clock } = options
+async function ask(
+  { fleet, discovery }: SchemaFieldsOptions,
+  schemasOf: (member: Member, gvk: GroupVersionKind) => Promise<Schemas | undefined>,
+  gvk: GroupVersionKind,
+  path: readonly string[],
+): Promise<boolean> {
   const serving = fleet.members().filter(({ facts: { name } }) => {
     const resources = discovery.resources(name)
     return resources?.some((r) => r.kind === gvk.kind && r.group === gvk.group && r.version === gvk.version) === true
@@ -56,7 +65,7 @@ async function ask(options: SchemaFieldsOptions, gvk: GroupVersionKind, path: re
   for (const member of serving) {
     if (asked - faults >= MEMBERS) break
     asked += 1
-    const schemas = await readSchemas(member, gvk, clock)
+    const schemas = await schemasOf(member, gvk)
     if (schemas === undefined) faults += 1
     else if (hasPath(schemas, gvk, path)) return true
   }
@@ -75,7 +84,7 @@ async function readSchemas(member: Member, gvk: GroupVersionKind, clock: Clock):
       const { components } = JSON.parse((await response.bytes()).toString('utf8')) as {
         components?: { schemas?: Schemas }
       }
-      return components?.schemas ?? {}
+      return structureOf(components?.schemas ?? {}, gvk)
     })
   } catch (error) {
     if (error instanceof MemberFault) return undefined

@@ -29,6 +29,50 @@ export function hasPath(schemas: Schemas, gvk: GroupVersionKind, path: readonly 
   return level !== undefined
 }
 
+/** The schemas that a kind reaches, without anything but their structure. */
+export function structureOf(schemas: Schemas, gvk: GroupVersionKind): Schemas {
+  const kept: Record<string, Schema> = {}
+  const wanted = Object.keys(schemas).filter((name) =>
+    schemas[name]?.['x-kubernetes-group-version-kind']?.some(isKind(gvk)),
+  )
+  const bare = (schema: Schema): Schema => {
+    if (schema.$ref !== undefined) wanted.push(nameOf(schema.$ref))
+    const { properties, items, allOf, additionalProperties: more, $ref } = schema
+    return {
+      ...($ref === undefined ? {} : { $ref }),
+      ...(allOf === undefined ? {} : { allOf: allOf.map(bare) }),
+      ...(items === undefined ? {} : { items: bare(items) }),
+      ...(more === undefined ? {} : { additionalProperties: typeof more === 'object' ? bare(more) : more }),
+      ...(properties === undefined
+        ? {}
+        : { properties: Object.fromEntries(Object.entries(properties).map(([name, each]) => [name, bare(each)])) }),
+      ...marksOf(schema),
+    }
+  }
+  for (let name = wanted.pop(); name !== undefined; name = wanted.pop()) {
+    const schema = schemas[name]
+    if (schema !== undefined && !Object.hasOwn(kept, name)) {
+      kept[name] = {}
+      kept[name] = bare(schema)
+    }
+  }
+  return kept
+}
+
+const KEEPS = 'x-kubernetes-preserve-unknown-fields'
+const KIND = 'x-kubernetes-group-version-kind'
+
+function marksOf(schema: Schema): Schema {
+  return {
+    ...(schema[KEEPS] === undefined ? {} : { [KEEPS]: schema[KEEPS] }),
+    ...(schema[KIND] === undefined ? {} : { [KIND]: schema[KIND] }),
+  }
+}
+
+function nameOf(reference: string): string {
+  return reference.slice(reference.lastIndexOf('/') + 1)
+}
+
 function isKind({ group, version, kind }: GroupVersionKind): (gvk: Partial<GroupVersionKind>) => boolean {
   return (gvk) => (gvk.group ?? '') === group && gvk.version === version && gvk.kind === kind
 }
@@ -44,7 +88,7 @@ function elementOf(schemas: Schemas, schema: Schema | undefined): Schema {
   let node = schema ?? {}
   for (let i = 0; i < MAX_REFERENCES; i++) {
     const { $ref, allOf, items } = node
-    if ($ref !== undefined) node = schemas[$ref.slice($ref.lastIndexOf('/') + 1)] ?? {}
+    if ($ref !== undefined) node = schemas[nameOf($ref)] ?? {}
     else if (allOf?.length === 1 && node.properties === undefined) node = allOf[0] as Schema
     else if (items !== undefined) node = items
     else return node
