@@ -25,6 +25,8 @@ import type { MemberDiscovery } from '../proxy/ports.ts'
 import { createSearchCacheHandler } from '../search/cache-handler.ts'
 import { createDeadLettersHandler, type DeadLetterBox } from '../search/dead-letters-handler.ts'
 import { searchEndpoints } from '../search/endpoints.ts'
+import { SearchUsage } from '../search/search-usage.ts'
+import type { Registry } from '../telemetry/metrics.ts'
 import { whenSynced } from './first-sync-gate.ts'
 import type { ServiceOptions } from './service.ts'
 import type { SyncCheck } from './sync-check.ts'
@@ -75,13 +77,14 @@ interface SearchParts {
   readonly store: BackendStore
   readonly writer: BulkWriter
   readonly letters: DeadLetterBox
+  readonly metrics: Registry
 }
 
 function searchRoutes(
   { search, runtime: { clock } }: ServiceOptions,
   { fleet, cache, columns, fields, ...parts }: PluginParts & Fields,
   { known }: DiscoveryTracker,
-  { store, writer, letters }: SearchParts,
+  { store, writer, letters, metrics }: SearchParts,
 ): Route[] {
   if (!search) return []
   const prefix = `/apis/${SEARCH_GROUP_VERSION}/search`
@@ -89,7 +92,16 @@ function searchRoutes(
   const rights = parts.rights?.rights
   const cacheHandler = createSearchCacheHandler({ cache, known, clusters, columns, fields, clock, rights })
   const endpoints = {
-    ...searchEndpoints({ store, cache, clock, clusters, columns, index: writer, rights }),
+    ...searchEndpoints({
+      store,
+      cache,
+      clock,
+      clusters,
+      columns,
+      index: writer,
+      rights,
+      usage: new SearchUsage(metrics),
+    }),
     'dead-letters': createDeadLettersHandler({ rights, cache }, letters),
   }
   return [

@@ -189,6 +189,7 @@ export async function createService(options: ServiceOptions): Promise<Service> {
       discovery,
       store,
       writer,
+      metrics,
       letters: {
         list: () => letters.list(),
         replay: (letter) => mirrors.writerOf(letter.store)?.replay(letter),

@@ -15,7 +15,7 @@ import { parseGoDuration } from '../kube/duration.ts'
 import { badRequest } from '../kube/status-error.ts'
 import { parseClusterFilter } from './cluster-filter.ts'
 import { ownersOf, type IpOwner } from './ip-owners.ts'
-import { PodIpLookup, type PodIps } from './pod-ips.ts'
+import { MAX_REMEMBERED, PodIpLookup, type PodIps } from './pod-ips.ts'
 import { clusterNames } from './read-query.ts'
 import { CONTENT_TYPES, headRow, row } from './row-format.ts'
 import { createSearchEndpoint, tailOf, type SearchCall } from './search-call.ts'
@@ -39,6 +39,7 @@ interface FoundOwners {
 
 export function createLookupHandler(parts: SearchParts): ApiHandler {
   const lookup = new PodIpLookup(() => parts.clock.monotonicMs())
+  parts.usage?.watch('pod_addresses', { now: () => lookup.remembered, most: MAX_REMEMBERED })
   return createSearchEndpoint(parts, (call) => answer(call, lookup))
 }
 

@@ -28,7 +28,7 @@ export interface PodIps {
 }
 
 /** About 200 bytes each. */
-const MAX_REMEMBERED = 100_000
+export const MAX_REMEMBERED = 100_000
 const REMEMBERED_MS = 3_600_000
 
 export class PodIpLookup {

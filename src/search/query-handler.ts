@@ -36,6 +36,8 @@ const MAX_LONG_ANSWERS = 32
 export function createQueryHandler(parts: SearchParts): ApiHandler {
   const watches = new Places('watches of queries', MAX_WATCHES)
   const answers = new Places('answers below query/proxy', MAX_LONG_ANSWERS)
+  parts.usage?.watch('query_watches', watches)
+  parts.usage?.watch('long_answers', answers)
   return createSearchEndpoint(parts, async (call) => {
     if (flag(call.parameters, 'watch')) {
       if (!call.long) throw badRequest('watch: a query is watched at search/query/proxy')
@@ -54,19 +56,23 @@ function sendAnswer(call: SearchCall): Promise<void> {
 
 /** So many at once; more are refused with 429. */
 class Places {
+  readonly most: number
   readonly #what: string
-  readonly #most: number
   #taken = 0
 
   constructor(what: string, most: number) {
     this.#what = what
-    this.#most = most
+    this.most = most
+  }
+
+  now(): number {
+    return this.#taken
   }
 
   async run(work: () => Promise<void>): Promise<void> {
-    if (this.#taken >= this.#most) {
+    if (this.#taken >= this.most) {
       const details = { retryAfterSeconds: 5 }
-      throw new StatusError('tooManyRequests', `${this.#most} ${this.#what} are under way`, { details })
+      throw new StatusError('tooManyRequests', `${this.most} ${this.#what} are under way`, { details })
     }
     this.#taken += 1
     try {

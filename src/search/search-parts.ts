@@ -5,6 +5,7 @@ import type { Rights } from '../http/rights.ts'
 import type { SearchStore } from '../query/search-request.ts'
 import type { Clock } from '../util/clock.ts'
 import type { ClusterNames } from './known-resources.ts'
+import type { SearchUsage } from './search-usage.ts'
 
 export interface SearchParts {
   /** Undefined: everybody sees everything. */
@@ -18,6 +19,8 @@ export interface SearchParts {
   readonly columns?: ColumnSource
   /** How far the store is behind the cache; left out of answers without it. */
   readonly index?: { status(): IndexStatus }
+  /** Told of what is bounded; default: nobody is. */
+  readonly usage?: Pick<SearchUsage, 'watch'>
 }
 
 export interface IndexStatus {

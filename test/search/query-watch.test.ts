@@ -3,7 +3,9 @@ import { test } from 'node:test'
 import { pod, podFleet, PODS } from '../proxy/fleet-fixture.ts'
 import { EVERYTHING, FakeRights, NOTHING, scope } from '../support/fake-rights.ts'
 import type { OpenWatch } from '../http/loopback.ts'
-import { fleetOfTwo, withSearch, type Json } from './served-search.ts'
+import { SearchUsage } from '../../src/search/search-usage.ts'
+import { createMetricsRegistry } from '../../src/telemetry/metrics.ts'
+import { fleetOfTwo, withSearch, type Json, type ServedSearch } from './served-search.ts'
 
 const running = (name: string, phase = 'Running') => pod('shop', name, { status: { phase } })
 const url = (q: string, more: Record<string, string> = {}): string =>
@@ -111,11 +113,15 @@ test('bookmarks come with the changes, at most every ten seconds', async () => {
 
 test('more than 200 watches at once are refused, and their places are given back', { timeout: 60_000 }, async () => {
   const fleet = podFleet({ member1: { objects: [running('a')], version: 1 } })
-  await withSearch(fleet, async ({ api }) => {
+  const registry = createMetricsRegistry()
+  const search = async ({ api }: ServedSearch): Promise<void> => {
     const watches = await Promise.all(Array.from({ length: 200 }, () => api.watch(url('kind:Pod'))))
     assert.ok(watches.every(({ status }) => status === 200))
     const refused = await api.ask(url('kind:Pod'))
     assert.deepEqual([refused.status, refused.json.reason], [429, 'TooManyRequests'])
+    const metrics = await registry.metrics()
+    assert.match(metrics, /fleetsearch_search_in_use\{part="query_watches"\} 200/)
+    assert.match(metrics, /fleetsearch_search_in_use_limit\{part="query_watches"\} 200/)
     assert.equal((await api.ask('/query/proxy?q=kind:Pod')).status, 200)
     for (const watch of watches) watch.close()
     await Promise.all(watches.map(({ ended }) => ended))
@@ -123,5 +129,6 @@ test('more than 200 watches at once are refused, and their places are given back
     while (again.status === 429) again = await api.watch(url('kind:Pod')) // the server may not have noticed yet
     assert.equal(again.status, 200)
     again.close()
-  })
+  }
+  await withSearch(fleet, search, { usage: new SearchUsage(registry) })
 })

@@ -1,0 +1,37 @@
+/** How much of what is bounded in search is in use: read when metrics are. */
+import { Gauge, type Registry } from '../telemetry/metrics.ts'
+
+/** `pod_addresses`: what `lookup` remembers. The others: requests below `query/proxy` that are under way. */
+export type UsedPart = 'query_watches' | 'long_answers' | 'pod_addresses'
+
+export interface Used {
+  now(): number
+  /** More are refused, or the oldest forgotten. */
+  readonly most: number
+}
+
+export class SearchUsage {
+  readonly #parts = new Map<UsedPart, Used>()
+
+  constructor(registry: Registry) {
+    const gauge = (name: string, help: string, read: (used: Used) => number): void => {
+      const parts = this.#parts
+      new Gauge({
+        name,
+        help,
+        labelNames: ['part'],
+        registers: [registry],
+        collect() {
+          for (const [part, used] of parts) this.set({ part }, read(used))
+        },
+      })
+    }
+    gauge('fleetsearch_search_in_use', 'What search holds for its callers.', (used) => used.now())
+    gauge('fleetsearch_search_in_use_limit', 'How much it may hold at most.', ({ most }) => most)
+  }
+
+  /** Of one handler for each part. */
+  watch(part: UsedPart, used: Used): void {
+    this.#parts.set(part, used)
+  }
+}
