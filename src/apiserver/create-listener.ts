@@ -37,6 +37,8 @@ export interface ListenerOptions {
   readonly routes: readonly Route[]
   /** Everything that matches no route. Its `path` is the whole one. */
   readonly fallback: ApiHandler
+  /** Sees each request first, before anything of it is written down, and may change it. Must not throw. */
+  readonly prepare?: (request: IncomingMessage) => void
   /** Throws `StatusError` to refuse a request before anything else is looked at. */
   readonly guard?: (request: IncomingMessage) => void
   readonly authenticate: Authenticator
@@ -78,6 +80,7 @@ export function createListener(options: ListenerOptions): RequestListener {
   const routeOf = (path: string): Route =>
     routes.find(({ prefix }) => path === prefix || path.startsWith(`${prefix}/`)) ?? fallback
   return (request, response) => {
+    options.prepare?.(request)
     const exchange = new Exchange(options, routeOf, inFlight, request, response)
     void traceServer(
       () => exchange.traced(),

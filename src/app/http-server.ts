@@ -18,6 +18,7 @@ import { VERSION } from './version.ts'
 
 export interface HttpServerOptions {
   readonly listen: ListenOptions
+  readonly prepare?: (request: IncomingMessage) => void
   readonly guard?: (request: IncomingMessage) => void
   readonly authenticate: Authenticator
   readonly authorize: Authorizer

@@ -15,6 +15,7 @@ import type { FieldSource } from '../http/field-source.ts'
 import type { Rights } from '../http/rights.ts'
 import type { LiveBudget } from '../proxy/live/live-budget.ts'
 import type { WriteServices } from '../proxy/write/write.ts'
+import type { Plugin } from '../proxy/plugin.ts'
 import { createProxyHandler } from '../proxy/framework.ts'
 import { createCachePlugin } from '../proxy/plugins/cache.ts'
 import { createClusterPlugin } from '../proxy/plugins/cluster.ts'
@@ -43,6 +44,8 @@ export interface PluginParts extends WriteServices {
 
 /** What the handlers of search and registries read besides `PluginParts`. */
 export interface RouteParts extends SearchParts {
+  /** Of others, for the proxy's chain. */
+  readonly plugins: readonly Plugin[]
   readonly registries: ResourceRegistriesHandlerOptions
   /** Nothing but registries is answered before. */
   readonly sync: Pick<SyncCheck, 'waitsFor'>
@@ -56,7 +59,7 @@ export function routesOf(options: ServiceOptions, parts: PluginParts, more: Rout
   return [
     { prefix, handler: createResourceRegistriesHandler(more.registries) },
     ...searchRoutes(options, { ...parts, fields }, more.discovery, more).map(gated),
-    ...proxyRoutes(options, { ...parts, fields }).map(gated),
+    ...proxyRoutes(options, { ...parts, fields }, more.plugins).map(gated),
   ]
 }
 
@@ -113,6 +116,7 @@ function searchRoutes(
 function proxyRoutes(
   { proxy, writeGuard: guard, lastPlugin, runtime: { clock, random } }: ServiceOptions,
   parts: PluginParts & Fields,
+  others: readonly Plugin[],
 ): Route[] {
   if (!proxy) return []
   const { fleet, cache, columns, fields, rights } = parts
@@ -130,6 +134,7 @@ function proxyRoutes(
     live,
     createClusterPlugin({ ...parts, clock }),
     lastPlugin(parts),
+    ...others,
   ]
   return [{ prefix: `/apis/${SEARCH_GROUP_VERSION}/proxying`, handler: createProxyHandler({ plugins, fleet, guard }) }]
 }

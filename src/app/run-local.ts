@@ -1,19 +1,19 @@
-/** `demo` and `up`: one user on loopback, everything embedded, read-only. */
+/** `demo` and `up`: one user on loopback, everything embedded, read-only unless changes are allowed. */
 import path from 'node:path'
-import { readOnly } from '../apiserver/authz/read-only.ts'
 import { guardLoopback } from '../apiserver/loopback-guard.ts'
 import type { RunningServer } from '../apiserver/server.ts'
 import { DEFAULT_REGISTRY_NAME, DEFAULT_REGISTRY_SPEC } from '../controller/default-registry.ts'
 import { startDemoFleet } from '../fleet/demo/demo-fleet.ts'
 import { KubeconfigProvider } from '../fleet/kubeconfig/kubeconfig-provider.ts'
-import type { UserInfo } from '../http/api-request.ts'
 import { SEARCH_GROUP_VERSION } from '../api/resource-registry.ts'
 import { createMembersPlugin } from '../proxy/plugins/members.ts'
 import type { ResourceRegistries } from '../registry/resource-registries.ts'
+import { readOnlyDiscovery } from '../proxy/discovery/read-only.ts'
 import { openDataFolder } from './data-folder.ts'
 import { serveHttp } from './http-server.ts'
 import type { Lifecycle } from './lifecycle.ts'
-import type { CommonConfig, DemoConfig, UpConfig } from './options/config.ts'
+import { openLocalAccess, type LocalAccess } from './local-access.ts'
+import type { DemoConfig, UpConfig } from './options/config.ts'
 import { memberRights } from './rights.ts'
 import { createService, type Runtime, type Service } from './service.ts'
 
@@ -22,15 +22,13 @@ const WELCOME_AFTER_MS = 10_000
 
 type OnFault = (error: unknown) => void
 
-const LOCAL_USER: UserInfo = { name: 'local', uid: '', groups: ['system:masters', 'system:authenticated'], extra: {} }
-
 export async function runDemo(
   config: DemoConfig,
   runtime: Runtime,
   lifecycle: Lifecycle,
   onFault: OnFault,
 ): Promise<void> {
-  const service = await createLocalService(config, runtime, lifecycle, onFault)
+  const { service, access } = await createLocalService(config, runtime, lifecycle, onFault)
   const demo = await startDemoFleet({
     fleet: service.fleet,
     clock: runtime.clock,
@@ -39,13 +37,13 @@ export async function runDemo(
     onFailure: onFault,
   })
   lifecycle.onStop('demo fleet', () => demo.stop())
-  const server = await startLocal(service, () => true, config, runtime, lifecycle)
+  const server = await startLocal({ service, access }, () => true, config, runtime, lifecycle)
   await service.settled(WELCOME_AFTER_MS)
   runtime.print(welcome(server.url, `${demo.urls.size} simulated clusters: ${[...demo.urls.keys()].join(', ')}`))
 }
 
 export async function runUp(config: UpConfig, runtime: Runtime, lifecycle: Lifecycle, onFault: OnFault): Promise<void> {
-  const service = await createLocalService(config, runtime, lifecycle, onFault)
+  const { service, access } = await createLocalService(config, runtime, lifecycle, onFault)
   const provider = new KubeconfigProvider({
     files: config.kubeconfig.split(path.delimiter).filter((file) => file !== ''),
     contexts: config.contexts,
@@ -57,19 +55,29 @@ export async function runUp(config: UpConfig, runtime: Runtime, lifecycle: Lifec
     burst: config.clusterApiBurst,
   })
   lifecycle.run('kubeconfig', (signal) => provider.run(signal), onFault)
-  const server = await startLocal(service, () => provider.synced, config, runtime, lifecycle)
+  const server = await startLocal({ service, access }, () => provider.synced, config, runtime, lifecycle)
   await service.settled(WELCOME_AFTER_MS)
-  runtime.print(welcome(server.url, `contexts ${config.contexts.join(', ')} of ${config.kubeconfig}`))
+  const hint = await access.announce(server.url)
+  runtime.print(welcome(server.url, `contexts ${config.contexts.join(', ')} of ${config.kubeconfig}`) + (hint ?? ''))
+}
+
+interface Local {
+  readonly service: Service
+  readonly access: LocalAccess
 }
 
 async function createLocalService(
-  config: CommonConfig,
+  config: DemoConfig | UpConfig,
   runtime: Runtime,
   lifecycle: Lifecycle,
   onFault: OnFault,
-): Promise<Service> {
+): Promise<Local> {
   const folder = await openDataFolder(config.dataDir)
   lifecycle.onStop('data folder', () => folder.release())
+  // The demo's members take no changes.
+  const allowWrites = config.command === 'up' && config.allowWrites
+  const access = openLocalAccess(allowWrites, path.join(folder.path, 'kubeconfig'))
+  lifecycle.onStop('local access', () => access.close())
   const service = await createService({
     config,
     runtime,
@@ -77,13 +85,19 @@ async function createLocalService(
     folder: folder.path,
     search: true,
     proxy: true,
-    writeGuard: { refusal: () => 'this server is read-only' },
+    writeGuard: access.guard,
     rights: memberRights(config.rights, runtime),
-    lastPlugin: (parts) => createMembersPlugin({ ...parts, ...runtime }),
+    lastPlugin: (parts) =>
+      createMembersPlugin({
+        ...parts,
+        ...runtime,
+        ...(allowWrites ? {} : { discovery: readOnlyDiscovery(parts.discovery) }),
+        mayWrite: ({ request }) => access.mayWrite(request.user),
+      }),
     onFault,
   })
   await ensureDefaultRegistry(service.registries)
-  return service
+  return { service, access }
 }
 
 /**
@@ -91,7 +105,7 @@ async function createLocalService(
  * that every object of every cluster is gone.
  */
 function startLocal(
-  service: Service,
+  { service, access }: Local,
   fleetSynced: () => boolean,
   config: { readonly port: number },
   runtime: Runtime,
@@ -102,9 +116,10 @@ function startLocal(
     service,
     {
       listen: { host: '127.0.0.1', port: config.port },
+      prepare: access.prepare,
       guard: guardLoopback,
-      authenticate: () => LOCAL_USER,
-      authorize: readOnly,
+      authenticate: access.authenticate,
+      authorize: access.authorize,
       alwaysAllowPaths: [],
       inFlight: { readOnly: 400, mutating: 200 },
       requestTimeoutMs: 60_000,

@@ -42,6 +42,7 @@ import { readyClusters } from './ready-clusters.ts'
 import { cachedShards, registryStats } from './registry-stats.ts'
 import { openRegistryStore, type RegistryStoreOptions } from './registry-store.ts'
 import { LiveBudget } from '../proxy/live/live-budget.ts'
+import { createPlugins } from './proxy-plugins.ts'
 import { memberDiscovery, routesOf, type PluginParts } from './routes.ts'
 import { openDeadLetters, openSearchStore } from './search-store.ts'
 import { StoreMirrors, type SecretsSource } from './store-mirrors.ts'
@@ -165,6 +166,11 @@ export async function createService(options: ServiceOptions): Promise<Service> {
   })
   const guarded =
     rights === undefined ? undefined : { rights, guards: new WatchGuards({ rights, cache, clock, onFault }) }
+  const writes = createWriteServices({
+    clock,
+    metrics,
+    streams: new Streams({ limit: config.maxStreams, registry: metrics }),
+  })
   const parts: PluginParts = {
     fleet,
     cache,
@@ -172,12 +178,9 @@ export async function createService(options: ServiceOptions): Promise<Service> {
     columns,
     budget: new LiveBudget(undefined, metrics),
     rights: guarded,
-    ...createWriteServices({
-      clock,
-      metrics,
-      streams: new Streams({ limit: config.maxStreams, registry: metrics }),
-    }),
+    ...writes,
   }
+  const plugins = await createPlugins(config.proxyPlugins, { fleet, cache, forwarder: writes.forwarder, log })
   return {
     fleet,
     registries,
@@ -185,6 +188,7 @@ export async function createService(options: ServiceOptions): Promise<Service> {
     store,
     metrics,
     routes: routesOf(options, parts, {
+      plugins,
       registries: { registries, clock, random, stats: registryStats(controller, cache) },
       discovery,
       store,

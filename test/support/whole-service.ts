@@ -81,6 +81,7 @@ export async function startWholeService({
       maxStreams,
       rights: 'off',
       dataDir: folder,
+      proxyPlugins: [],
       warnings: [],
       tracing,
     },

@@ -30,6 +30,8 @@ export interface CommonConfig {
   readonly watchWindowBytes: number
   /** Connections given to other protocols at once (exec, port-forward); 0: no limit. */
   readonly maxStreams: number
+  /** Paths of modules. */
+  readonly proxyPlugins: readonly string[]
   readonly rights: RightsMode
   /** Undefined: no traces. */
   readonly tracing?: TracingConfig | undefined
@@ -53,6 +55,7 @@ export interface UpConfig extends CommonConfig {
   readonly port: number
   readonly kubeconfig: string
   readonly contexts: readonly string[]
+  readonly allowWrites: boolean
   /** For exec plugins of the kubeconfig. */
   readonly environment: Environment
   readonly clusterApiQps: number
@@ -155,6 +158,7 @@ function complete(
     syncTimeoutMs: flags.durationMs('sync-timeout'),
     watchWindowBytes: flags.number('watch-window-bytes', 2 ** 20, 2 ** 40),
     maxStreams: flags.number('max-streams', 0, 1_000_000),
+    proxyPlugins: flags.list('proxy-plugins'),
     rights: rightsMode(command, flags),
     tracing: tracingConfig(flags, env, version),
     dataDir: flags.text('data-dir'),
@@ -201,6 +205,7 @@ function completeUp(common: CommonConfig, flags: FlagReader, env: Environment): 
     port: flags.number('port', 0, 65_535),
     kubeconfig,
     contexts: flags.list('contexts'),
+    allowWrites: flags.bool('allow-writes'),
     environment: env,
     clusterApiQps: flags.number('cluster-api-qps', 0.001, 1e6),
     clusterApiBurst: flags.number('cluster-api-burst', 1, 1e6),

@@ -64,7 +64,14 @@ const SERVE_RIGHTS: FlagSpec = {
   honoured: RIGHTS,
 }
 
-const COMMON: readonly FlagSpec[] = [LOG_LEVEL, STALE_CLUSTERS, SYNC_TIMEOUT, WATCH_WINDOW, MAX_STREAMS]
+const PROXY_PLUGINS: FlagSpec = {
+  name: 'proxy-plugins',
+  group: 'local',
+  type: 'strings',
+  honoured: 'JavaScript modules whose plugins join the chain behind proxying/… (docs/proxy-plugins.md).',
+}
+
+const COMMON: readonly FlagSpec[] = [LOG_LEVEL, STALE_CLUSTERS, SYNC_TIMEOUT, WATCH_WINDOW, MAX_STREAMS, PROXY_PLUGINS]
 
 const PORT: FlagSpec = {
   name: 'port',
@@ -134,6 +141,14 @@ export const UP_FLAGS: readonly FlagSpec[] = [
     type: 'int',
     default: '60',
     honoured: 'Requests at once before cluster-api-qps holds.',
+  },
+  {
+    name: 'allow-writes',
+    group: 'local',
+    type: 'bool',
+    default: 'false',
+    honoured:
+      'Take changes, exec and port-forward from who has the token of this start, which is in the kubeconfig that is printed.',
   },
   ...ENGINE_FLAGS,
   LOCAL_RIGHTS,

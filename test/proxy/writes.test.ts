@@ -1,0 +1,189 @@
+/** What reaches a member of a write, and what its caller and later readers see: over a fake member that keeps every byte. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { gzipSync } from 'node:zlib'
+import http from 'node:http'
+import type { MemberRequest } from '../../src/fleet/member.ts'
+import type { Loopback } from '../http/loopback.ts'
+import { P, PREFIX, withApi } from './api-fixture.ts'
+import { decodeToken, pod, podFleet, PODS, token, type TestFleet } from './fleet-fixture.ts'
+import { MemberWorld, scriptedClient, served, type Reply } from './member-fixture.ts'
+
+interface World {
+  readonly api: Loopback
+  readonly fleet: TestFleet
+  readonly asked: (MemberRequest & { readonly cluster: string })[]
+}
+
+const PATH = '/api/v1/namespaces/default/pods/p'
+const written = (version: string, metadata: object = {}): Reply => ({
+  body: {
+    kind: 'Pod',
+    apiVersion: 'v1',
+    metadata: { name: 'p', namespace: 'default', uid: 'u', resourceVersion: version, ...metadata },
+  },
+})
+
+/** One pod, in m1; m2 has none. */
+async function withWorld(
+  reply: (request: MemberRequest) => Reply,
+  run: (world: World) => Promise<void>,
+  object = pod('default', 'p'),
+): Promise<void> {
+  const fleet = podFleet({ m1: { objects: [object], version: 5 }, m2: { objects: [], version: 1 } })
+  const members = new MemberWorld(fleet.clock)
+  const asked: World['asked'] = []
+  for (const cluster of ['m1', 'm2']) {
+    const client = scriptedClient((request) => {
+      asked.push({ ...request, cluster })
+      return reply(request)
+    })
+    members.engage(cluster, client, [served('pods', 'Pod')])
+  }
+  await withApi(fleet, members, (api) => run({ api, fleet, asked }))
+}
+
+const json = { 'content-type': 'application/json' }
+
+test('D2: a PUT reaches the owner alone with its own version, the answer has annotations and map', () =>
+  withWorld(
+    () => written('6'),
+    async ({ api, fleet, asked }) => {
+      const shown = await api.ask(P + PATH)
+      const body = shown.text.trim().replace('"metadata":{', '"metadata":{"labels":{"a":"b"},')
+      const answer = await api.ask(`${P}${PATH}?fieldManager=x&fieldManager=y`, { method: 'PUT', headers: json, body })
+      assert.equal(answer.status, 200)
+      assert.deepEqual(decodeToken(answer.json.metadata.resourceVersion), { m1: '6' })
+      assert.equal(answer.json.metadata.annotations['cluster.karmada.io/name'], 'm1')
+      assert.equal(asked.length, 1)
+      const [{ cluster, method, path, body: sent }] = asked as [World['asked'][number]]
+      assert.deepEqual([cluster, method, path], ['m1', 'PUT', `${PATH}?fieldManager=x&fieldManager=y`])
+      const { metadata } = JSON.parse(String(sent)) as { metadata: Record<string, unknown> }
+      assert.deepEqual([metadata['resourceVersion'], metadata['annotations']], ['5', undefined])
+      fleet.shard('m1', PODS).put(pod('default', 'p'), 6)
+    },
+  ))
+
+test('D2: a token of another cluster is 409 and a version that is none 400: nothing is sent', () =>
+  withWorld(
+    () => written('6'),
+    async ({ api, asked }) => {
+      for (const [version, status] of [
+        [token({ m2: '1' }), 409],
+        ['nonsense', 400],
+      ] as const) {
+        const body = JSON.stringify({ metadata: { name: 'p', resourceVersion: version } })
+        assert.equal((await api.ask(P + PATH, { method: 'PUT', headers: json, body })).status, status)
+        const options = JSON.stringify({ kind: 'DeleteOptions', preconditions: { resourceVersion: version } })
+        assert.equal((await api.ask(P + PATH, { method: 'DELETE', headers: json, body: options })).status, status)
+      }
+      assert.deepEqual(asked, [])
+    },
+  ))
+
+test('G8: media types that cannot be read, answers that cannot be given and bodies that are too large are refused first', () =>
+  withWorld(
+    () => written('6'),
+    async ({ api, asked }) => {
+      const ask = (method: string, headers: Record<string, string>, body = '{}') =>
+        api.ask(P + PATH, { method, headers, body })
+      assert.equal((await ask('PATCH', json)).status, 415)
+      assert.equal((await ask('PUT', { 'content-type': 'application/cbor' })).status, 415)
+      assert.equal((await ask('PUT', { ...json, 'content-encoding': 'br' })).status, 415)
+      const protobuf = 'application/vnd.kubernetes.protobuf'
+      assert.equal((await ask('PUT', { ...json, accept: protobuf })).status, 406, 'D3: not after it is written')
+      assert.equal((await ask('PUT', json, `"${'x'.repeat(3 * 1024 * 1024)}"`)).status, 413)
+      assert.equal(asked.length, 0)
+      assert.equal((await ask('PUT', { ...json, accept: `${protobuf},application/json` })).status, 200)
+      assert.equal(asked[0]?.headers?.['accept'], 'application/json')
+    },
+  ))
+
+test('D2: chunked and gzip bodies are translated too', () =>
+  withWorld(
+    () => written('6'),
+    async ({ api, fleet, asked }) => {
+      const body = gzipSync(JSON.stringify({ metadata: { name: 'p', resourceVersion: token({ m1: '5' }) } }))
+      const status = await new Promise((resolve, reject) => {
+        const headers = { ...json, 'content-encoding': 'gzip' }
+        const request = http.request(api.url + P + PATH, { method: 'PUT', headers }, (response) => {
+          response.resume().once('end', () => resolve(response.statusCode))
+        })
+        request.once('error', reject)
+        request.write(body.subarray(0, 20))
+        request.end(body.subarray(20))
+      })
+      assert.equal(status, 200)
+      assert.equal(String(asked[0]?.body), '{"metadata":{"name":"p","resourceVersion":"5"}}')
+      assert.equal(asked[0]?.headers?.['content-encoding'], undefined)
+      fleet.shard('m1', PODS).put(pod('default', 'p'), 6)
+    },
+  ))
+
+test('D2: what the member’s own object has under our annotations is asked for, and put back', () => {
+  const own = { 'cluster.karmada.io/name': 'theirs' }
+  return withWorld(
+    ({ method }) => (method === 'GET' ? written('5', { annotations: own }) : written('6', { annotations: own })),
+    async ({ api, asked }) => {
+      const shown = await api.ask(P + PATH)
+      assert.equal(shown.json.metadata.annotations['cluster.karmada.io/name'], 'm1')
+      await api.ask(P + PATH, { method: 'PUT', headers: json, body: shown.text })
+      const { metadata } = JSON.parse(String(asked.at(-1)?.body)) as { metadata: { annotations: object } }
+      assert.deepEqual(metadata.annotations, own)
+    },
+    pod('default', 'p', { metadata: { name: 'p', annotations: own } }),
+  )
+})
+
+test('read your writes: a read waits for what was written, and goes to the member where it does not come', () =>
+  withWorld(
+    ({ method }) => (method === 'PATCH' ? written('7') : written('8')),
+    async ({ api, fleet }) => {
+      const shard = fleet.shard('m1', PODS)
+      const patch = () =>
+        api.ask(P + PATH, { method: 'PATCH', headers: { 'content-type': 'application/merge-patch+json' }, body: '{}' })
+      await patch()
+      let answered = false
+      const waiting = api.ask(P + PATH).then((answer) => {
+        answered = true
+        return answer
+      })
+      await fleet.clock.advance(500)
+      assert.equal(answered, false)
+      shard.put(pod('default', 'p'), 7)
+      await fleet.clock.advance(20)
+      assert.deepEqual(decodeToken((await waiting).json.metadata.resourceVersion), { m1: '7' })
+      assert.equal(
+        (await api.ask(`${PREFIX}/proxying/cluster.m2/proxy${PATH}`)).status,
+        404,
+        'other clusters wait for nothing',
+      )
+    },
+  ))
+
+test('read your writes: what does not come within 3 s is read from the member', () =>
+  withWorld(
+    ({ method }) => (method === 'PATCH' ? written('7') : written('8')),
+    async ({ api, fleet }) => {
+      const headers = { 'content-type': 'application/merge-patch+json' }
+      await api.ask(`${PREFIX}/proxying/cluster.m1/proxy${PATH}`, { method: 'PATCH', headers, body: '{}' })
+      const reading = api.ask(`${PREFIX}/proxying/cluster.m1/proxy${PATH}`)
+      await fleet.clock.advanceUntil(() => fleet.clock.monotonicMs() >= 3_200)
+      assert.deepEqual(decodeToken((await reading).json.metadata.resourceVersion), { m1: '8' })
+    },
+  ))
+
+test('read your writes: a deleted object is waited for to go; a dry run changes nothing', () =>
+  withWorld(
+    () => ({ body: { kind: 'Status', apiVersion: 'v1', status: 'Success' } }),
+    async ({ api, fleet }) => {
+      assert.equal((await api.ask(`${P}${PATH}?dryRun=All`, { method: 'DELETE' })).status, 200)
+      assert.equal((await api.ask(P + PATH)).status, 200)
+      assert.equal((await api.ask(P + PATH, { method: 'DELETE' })).status, 200)
+      const reading = api.ask(`${P}/api/v1/pods`)
+      await fleet.clock.advance(500)
+      fleet.shard('m1', PODS).delete(pod('default', 'p'), 6)
+      await fleet.clock.advance(20)
+      assert.deepEqual((await reading).json.items, [])
+    },
+  ))
