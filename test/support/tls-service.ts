@@ -16,6 +16,8 @@ export interface TlsServiceProcess {
   readonly caPem: string
   /** Resident bytes after a garbage collection. */
   residentBytes(): Promise<number>
+  /** Bytes that are alive, in JavaScript's heap and outside, after a garbage collection. */
+  liveBytes(): Promise<number>
   stop(): Promise<void>
 }
 
@@ -27,14 +29,18 @@ interface Started {
 export async function startTlsService(): Promise<TlsServiceProcess> {
   const child = fork(import.meta.filename, ['serve'], { execArgv: ['--expose-gc'] })
   const [{ url, caPem }] = (await once(child, 'message')) as [Started]
+  const usage = async (): Promise<NodeJS.MemoryUsage> => {
+    child.send('memory')
+    return ((await once(child, 'message')) as [NodeJS.MemoryUsage])[0]
+  }
   return {
     url,
     port: Number(new URL(url).port),
     caPem,
-    async residentBytes() {
-      child.send('memory')
-      const [bytes] = (await once(child, 'message')) as [number]
-      return bytes
+    residentBytes: async () => (await usage()).rss,
+    async liveBytes() {
+      const { heapUsed, external } = await usage()
+      return heapUsed + external
     },
     async stop() {
       child.send('stop')
@@ -66,7 +72,7 @@ async function serve(): Promise<void> {
     if (message === 'memory') {
       globalThis.gc?.()
       globalThis.gc?.()
-      process.send?.(process.memoryUsage.rss())
+      process.send?.(process.memoryUsage())
     } else {
       void service
         .stop()
