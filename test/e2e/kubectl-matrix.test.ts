@@ -17,11 +17,36 @@ import {
 } from '../support/karmada-fleet.ts'
 import { argumentsOf, READS, type KubectlCommand } from '../support/kubectl-commands.ts'
 import { normalised } from '../support/kubectl-output.ts'
+import { WRITES } from '../support/kubectl-writes.ts'
 import { listableResources } from '../support/real-parts/discover.ts'
 import { kubeconfig, tryKubectl, type KubectlResult } from '../support/real-parts/index.ts'
 import { createTableObjects } from '../support/table-objects.ts'
 
 const FILES = ['cluster', 'workloads', 'network', 'pods', 'custom']
+
+/** All that the commands that write can have changed. */
+const KINDS = 'deploy,cm,secret,sa,role,rolebinding,svc,job,cronjob,pod,hpa'
+const LEFT = ['get', KINDS, '-n', 'writes', '-o', 'yaml', '--ignore-not-found']
+
+/** What is another each time: identities, versions, times, addresses, and the member's own root certificate. */
+function withoutChance(yaml: string): string[] {
+  const chance =
+    /^\s*(?:- )?(?:uid|resourceVersion|creationTimestamp|time|clusterIP|clusterIPs|kubectl.kubernetes.io\/restartedAt|batch.kubernetes.io\/controller-uid|controller-uid|generateName): /
+  return yaml
+    .replaceAll(/\b10\.[0-9]+\.[0-9]+\.[0-9]+\b/g, 'ADDRESS')
+    .replaceAll(/\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b/g, 'UID')
+    .replaceAll(/\b20[0-9]{2}-[0-9]{2}-[0-9]{2}T[0-9:.]+Z\b/g, 'TIME')
+    .split('\n')
+    .filter((line) => !chance.test(line))
+}
+
+/** Of a unified diff: not the names of its files, nor what stands around a change. */
+function changedLines(diff: string): string {
+  return diff
+    .split('\n')
+    .filter((line) => /^[+-](?![+-]{2})/.test(line))
+    .join('\n')
+}
 
 describe('kubectl through us and at a member', () => {
   let fleet: KarmadaFleet
@@ -97,6 +122,60 @@ describe('kubectl through us and at a member', () => {
       const unknown = await tryKubectl(['get', 'pods', '--field-selector=spec.foo=1'], { kubeconfig: view, part })
       assert.match(unknown.stderr, /field label not supported: spec.foo/)
     })
+  }
+
+  for (const part of ['kubectl', 'kubectl-1.29'] as const) {
+    it(
+      `${WRITES.length} commands of ${part} that write print the same and leave the same`,
+      { timeout: 600_000 },
+      async () => {
+        const [member] = fleet.members
+        await tryKubectl(['create', 'namespace', 'writes'], { kubeconfig: member!.kubeconfigPath })
+        const theirs = await writeAll(part, () => member!.kubeconfigPath)
+        const ours = await writeAll(part, (command) => (command.one === true ? one : all))
+        const differing = WRITES.flatMap(({ text }, i) => {
+          try {
+            assert.deepEqual(ours[i], theirs[i])
+            return []
+          } catch (error) {
+            return [{ command: text, difference: (error as Error).message.split('\n').slice(0, 60) }]
+          }
+        })
+        assert.deepEqual(differing, [])
+      },
+    )
+  }
+
+  /** One after the other; of each what it printed, and all that there is in the member afterwards. */
+  async function writeAll(
+    part: 'kubectl' | 'kubectl-1.29',
+    configOf: (command: KubectlCommand) => string,
+  ): Promise<object[]> {
+    const [member] = fleet.members
+    const editor = path.join(fleet.host.folder, 'editor.sh')
+    await writeFile(
+      editor,
+      '#!/bin/sh\nsed -i -e \'s/^  b: .*/  b: "edited"/\' -e \'s/replicas: .*/replicas: 3/\' "$1"\n',
+      {
+        mode: 0o755,
+      },
+    )
+    const results: object[] = []
+    for (const command of WRITES) {
+      const { input } = command
+      const options = { kubeconfig: configOf(command), part, env: { KUBE_EDITOR: editor } }
+      const printed = await tryKubectl(argumentsOf(command), { ...options, ...(input === undefined ? {} : { input }) })
+      const left = await tryKubectl(LEFT, { kubeconfig: member!.kubeconfigPath })
+      const right = await tryKubectl([...LEFT.slice(0, 1), 'node', 'writes-1', ...LEFT.slice(2)], {
+        kubeconfig: member!.kubeconfigPath,
+      })
+      const stdout = command.text.startsWith('diff') ? changedLines(printed.stdout) : printed.stdout
+      results.push({
+        printed: comparable({ ...printed, stdout }),
+        left: [...withoutChance(left.stdout), ...withoutChance(right.stdout)],
+      })
+    }
+    return results
   }
 
   /** Four at a time; what differs, with both outputs. */
