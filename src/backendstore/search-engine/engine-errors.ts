@@ -38,7 +38,10 @@ export function engineError(status: number, body: unknown): EngineError {
 export function reasonText(error: ErrorBody): string {
   let inner = error
   while (inner.caused_by?.reason !== undefined && inner.caused_by.reason !== null) inner = inner.caused_by
-  const text = `${typeText(inner) || typeText(error)}: ${typeof inner.reason === 'string' ? inner.reason : ''}`.replace(/\s+/g, ' ')
+  const text = `${typeText(inner) || typeText(error)}: ${typeof inner.reason === 'string' ? inner.reason : ''}`.replace(
+    /\s+/g,
+    ' ',
+  )
   return text.length > MAX_REASON ? `${text.slice(0, MAX_REASON)}…` : text
 }
 
