@@ -6,7 +6,7 @@ import assert from 'node:assert/strict'
 import { readFile, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { after, before, describe, it } from 'node:test'
-import { BASE, startServe, until, type ServeProcess } from '../support/karmada-fleet.ts'
+import { BASE, prepareHost, startServe, until, type ServeProcess } from '../support/karmada-fleet.ts'
 import { createAuthority, type CertificatePair } from '../support/certificates.ts'
 import {
   createTestClient,
@@ -35,7 +35,7 @@ describe('authentication', () => {
 
   before(async () => {
     host = await startControlPlane({ name: 'host', users: USERS })
-    await host.ok('/api/v1/namespaces', { body: { metadata: { name: 'karmada-system' } } })
+    await prepareHost(host)
     const rbac = await readFile(path.join(import.meta.dirname, '../../deploy/rbac.yaml'), 'utf8')
     await host.kubectl(['apply', '-f', '-'], { input: rbac })
     for (const [user, role] of [

@@ -100,7 +100,8 @@ async function letImpersonate(member: RealCluster): Promise<void> {
   await member.ok(`${rbac}/clusterrolebindings`, { body: { metadata, roleRef, subjects } })
 }
 
-async function prepareHost(host: RealCluster): Promise<void> {
+/** Makes a control plane look like Karmada's: the Cluster CRD and its namespaces. */
+export async function prepareHost(host: RealCluster): Promise<void> {
   await host.ok('/apis/apiextensions.k8s.io/v1/customresourcedefinitions', { body: CLUSTER_CRD })
   for (const name of ['karmada-system', 'karmada-cluster']) {
     await host.ok('/api/v1/namespaces', { body: { metadata: { name } } })

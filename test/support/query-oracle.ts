@@ -120,7 +120,7 @@ export class QueryOracle {
       if (field.types.has('ip') && /^[0-9.]+\/[0-9]+$/.test(value.text)) {
         return values.some((each) => isInNetwork(String(each.value), value.text))
       }
-      return values.some((each) => hasPiece(typedText(each), value))
+      return values.some((each) => hasPiece(typedText(each), value, field.path))
     }
     if (operator === '~') return textsAt(object, field.path).some((text) => expressionOf(value.text).test(text))
     if (field.types.has('ip') && operator === '=' && value.text.includes('/')) {
@@ -298,14 +298,14 @@ function below(value: unknown, path: string): boolean {
 }
 
 /** The pieces of a value: itself, between `/` and spaces, between other signs too, between all separators. */
-function hasPiece({ value, type, text }: TypedValue & { text: string }, asked: QueryValue): boolean {
+function hasPiece({ value, type, text }: TypedValue & { text: string }, asked: QueryValue, path: string): boolean {
   const isNumber = typeof value === 'number' || type === 'int' || type === 'quantity'
   const word = asked.text.toLowerCase()
   if (isNumber || (type === 'json' && numberOf(text) !== undefined)) {
     if (/^-?[0-9]+(\.[0-9]+)?$/.test(word) && compareNumbers(numberOf(text), numberOf(word)) === 0) return true
     if (typeof value === 'number') return false
   }
-  if (type === 'time' || (type === 'json' && timeOf(text) !== undefined)) return false
+  if (type === 'time' || (isTimed(type, path) && timeOf(text) !== undefined)) return false
   if (typeof value === 'boolean' || type === 'ip' || type === 'quantity') {
     return matchesWord(text.toLowerCase(), asked) || (type === 'ip' && globPieces(text, asked))
   }
