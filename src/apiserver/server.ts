@@ -7,6 +7,7 @@ import { constants } from 'node:crypto'
 import type { EventEmitter } from 'node:events'
 import { createServer as createHttpServer, type RequestListener, type ServerOptions } from 'node:http'
 import {
+  constants as http2Constants,
   createSecureServer,
   type SecureServerOptions,
   type ServerHttp2Session,
@@ -61,6 +62,11 @@ export interface RunningServer {
   /** `http://127.0.0.1:8080` */
   readonly url: string
   readonly port: number
+  /**
+   * Tells clients with HTTP/2 connections to take their next requests elsewhere; everything is still answered. Returns how
+   * many there are: a request that is sent before they have heard it would be lost with a connection that closes.
+   */
+  announceClose(): number
   /** Stops accepting, lets requests end for `graceMs`, then cuts what is left. */
   close(graceMs: number): Promise<void>
 }
@@ -107,6 +113,7 @@ const LISTEN_FAULTS: Readonly<Record<string, string>> = {
 export async function listen(listener: RequestListener, options: ListenOptions, clock: Clock): Promise<RunningServer> {
   const server = createServer(listener, options, clock)
   const connections = trackConnections(server)
+  const sessions = trackSessions(server)
   server.on('clientError', refuseMalformed)
   server.on('upgrade', upgradeListener(listener, clock))
   const host = options.host.includes(':') ? `[${options.host}]` : options.host
@@ -127,6 +134,7 @@ export async function listen(listener: RequestListener, options: ListenOptions, 
   return {
     url: `${options.tls === undefined ? 'http' : 'https'}://${host}:${port}`,
     port,
+    announceClose: () => sessions.dismiss(),
     async close(graceMs) {
       unlisten?.()
       await drain(server, connections, graceMs, clock)
@@ -235,6 +243,27 @@ function trackConnections(server: EventEmitter): ReadonlySet<Socket> {
     socket.once('close', () => connections.delete(socket))
   })
   return connections
+}
+
+/** Of a GOAWAY that refuses no stream yet. Source: RFC 9113 §6.8, graceful shutdown. */
+const NO_LAST_STREAM = 2 ** 31 - 1
+
+function trackSessions(server: EventEmitter): { dismiss(): number } {
+  const sessions = new Set<ServerHttp2Session>()
+  let dismissing = false
+  server.on('session', (session: ServerHttp2Session) => {
+    sessions.add(session)
+    session.once('close', () => sessions.delete(session))
+    if (dismissing) session.goaway(http2Constants.NGHTTP2_NO_ERROR, NO_LAST_STREAM)
+  })
+  return {
+    dismiss() {
+      dismissing = true
+      const open = [...sessions].filter((session) => !session.closed && !session.destroyed)
+      for (const session of open) session.goaway(http2Constants.NGHTTP2_NO_ERROR, NO_LAST_STREAM)
+      return open.length
+    },
+  }
 }
 
 async function drain(

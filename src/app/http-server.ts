@@ -51,6 +51,9 @@ const PATHS = [
   '/version',
 ]
 
+/** Until clients have heard that a connection closes: a round trip, and some for a busy machine. */
+const NOTICE_MS = 250
+
 /** Rejects where the address cannot be bound. Streams end when the server stops. */
 export async function serveHttp(
   service: Pick<Service, 'routes' | 'checks' | 'metrics' | 'notReady'>,
@@ -82,10 +85,11 @@ export async function serveHttp(
   lifecycle.onStop('server', async (graceMs) => {
     service.notReady()
     draining.abort(new Error('shutting down'))
-    if (shutdownDelayMs > 0) await delay(shutdownDelayMs, clock)
+    const noticeMs = Math.max(shutdownDelayMs, server.announceClose() > 0 ? NOTICE_MS : 0)
+    if (noticeMs > 0) await delay(noticeMs, clock)
     log.info('no longer accepting requests')
     stopping.abort(new Error('shutting down'))
-    await server.close(Math.max(0, graceMs - shutdownDelayMs))
+    await server.close(Math.max(0, graceMs - noticeMs))
   })
   return server
 }

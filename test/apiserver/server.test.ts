@@ -10,6 +10,7 @@ import {
 } from 'node:http2'
 import { request as httpsRequest } from 'node:https'
 import { connect as connectTcp } from 'node:net'
+import { text } from 'node:stream/consumers'
 import { afterEach, before, describe, it } from 'node:test'
 import { connect, type ConnectionOptions, type TLSSocket } from 'node:tls'
 import { presentedChain } from '../../src/apiserver/authn/presented-chain.ts'
@@ -238,6 +239,22 @@ describe('server', () => {
     assert.match(await ask(session), /2.0/)
     const [code] = (await goaway) as [number]
     assert.equal(code, constants.NGHTTP2_NO_ERROR)
+  })
+
+  it('tells HTTP/2 clients that it will close before it does, and answers what they sent until they heard it', async () => {
+    const waiting: ServerResponse[] = []
+    await start({}, (_, response) => void waiting.push(response))
+    const session = http2()
+    const answers = [session.request({ ':path': '/' }), session.request({ ':path': '/' })]
+    const goaway = once(session, 'goaway')
+    await until(() => waiting.length === 2)
+    assert.equal(server?.announceClose(), 1)
+    const [code, lastStream] = (await goaway) as [number, number]
+    assert.deepEqual([code, lastStream], [constants.NGHTTP2_NO_ERROR, 2 ** 31 - 1], 'no stream is refused')
+    for (const response of waiting) response.end('whole')
+    for (const each of answers) assert.equal(await text(each), 'whole')
+    const late = http2()
+    await once(late, 'goaway')
   })
 
   it('ends what is open within the grace it is given, over both', async () => {

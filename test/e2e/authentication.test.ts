@@ -97,8 +97,11 @@ describe('authentication', () => {
       spec: { targetCluster: {}, resourceSelectors: [{ apiVersion: 'v1', kind: 'Pod' }] },
     }
     const registries = `${BASE}/resourceregistries`
-    const allowed = async (token: string, target: string, method: string, body?: object): Promise<boolean> =>
-      (await host.request(target, { token, method, ...(body === undefined ? {} : { body }) })).status !== 403
+    // What the control plane itself refuses the caller is another matter: pods are not registered here.
+    const allowed = async (token: string, target: string, method: string, body?: object): Promise<boolean> => {
+      const { status, text } = await host.request(target, { token, method, ...(body === undefined ? {} : { body }) })
+      return status !== 403 || !text.includes('search.karmada.io')
+    }
     for (const [token, writes, decides] of [
       ['viewer-token', false, false],
       ['editor-token', true, false],
@@ -169,9 +172,8 @@ describe('authentication', () => {
 
   it('lets everybody see whether it lives, and nothing else', async () => {
     assert.equal(await direct(undefined, '/livez'), 200)
-    // There are no Clusters in this control plane, so that it never gets ready.
     for (const target of ['/healthz', '/readyz', '/readyz?verbose']) {
-      assert.equal(await direct(undefined, target), 503, target)
+      assert.equal(await direct(undefined, target), 200, target)
     }
     for (const target of [
       '/',
