@@ -63,8 +63,9 @@ export interface RunningServer {
   readonly url: string
   readonly port: number
   /**
-   * Tells clients with HTTP/2 connections to take their next requests elsewhere; everything is still answered. Returns how
-   * many there are: a request that is sent before they have heard it would be lost with a connection that closes.
+   * Tells clients with HTTP/2 connections to take their next requests elsewhere, each once; everything is still
+   * answered. Returns how many were told: what they send before they have heard it would be lost with a connection that
+   * closes.
    */
   announceClose(): number
   /** Stops accepting, lets requests end for `graceMs`, then cuts what is left. */
@@ -249,18 +250,17 @@ function trackConnections(server: EventEmitter): ReadonlySet<Socket> {
 const NO_LAST_STREAM = 2 ** 31 - 1
 
 function trackSessions(server: EventEmitter): { dismiss(): number } {
+  /** Those that have not been told. */
   const sessions = new Set<ServerHttp2Session>()
-  let dismissing = false
   server.on('session', (session: ServerHttp2Session) => {
     sessions.add(session)
     session.once('close', () => sessions.delete(session))
-    if (dismissing) session.goaway(http2Constants.NGHTTP2_NO_ERROR, NO_LAST_STREAM)
   })
   return {
     dismiss() {
-      dismissing = true
       const open = [...sessions].filter((session) => !session.closed && !session.destroyed)
       for (const session of open) session.goaway(http2Constants.NGHTTP2_NO_ERROR, NO_LAST_STREAM)
+      sessions.clear()
       return open.length
     },
   }

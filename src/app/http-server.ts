@@ -85,11 +85,11 @@ export async function serveHttp(
   lifecycle.onStop('server', async (graceMs) => {
     service.notReady()
     draining.abort(new Error('shutting down'))
-    const noticeMs = Math.max(shutdownDelayMs, server.announceClose() > 0 ? NOTICE_MS : 0)
-    if (noticeMs > 0) await delay(noticeMs, clock)
+    if (shutdownDelayMs > 0) await delay(shutdownDelayMs, clock)
+    if (server.announceClose() > 0) await delay(NOTICE_MS, clock)
     log.info('no longer accepting requests')
     stopping.abort(new Error('shutting down'))
-    await server.close(Math.max(0, graceMs - noticeMs))
+    await server.close(Math.max(0, graceMs - shutdownDelayMs))
   })
   return server
 }
