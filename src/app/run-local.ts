@@ -86,6 +86,8 @@ async function createLocalService(
     search: true,
     proxy: true,
     writeGuard: access.guard,
+    // The same fleet at each start, from a folder that is new each time.
+    ...(config.command === 'demo' ? { installation: () => Promise.resolve('demo') } : {}),
     rights: memberRights(config.rights, runtime),
     lastPlugin: (parts) =>
       createMembersPlugin({

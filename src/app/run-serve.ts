@@ -28,6 +28,7 @@ import { openDataFolder } from './data-folder.ts'
 import { learnFromHost } from './host-discovery.ts'
 import { serveHttp } from './http-server.ts'
 import { ELECTION_LIMITS, electedBy } from './leadership.ts'
+import { controlPlaneInstallation } from './installation.ts'
 import type { Lifecycle } from './lifecycle.ts'
 import type { ServeConfig } from './options/config.ts'
 import { openProfiling } from './profiling.ts'
@@ -73,6 +74,7 @@ export async function runServe(
     leadership: await electedBy(config.leaderElection, runtime, () =>
       connect('leader election client', config.kubeconfig, ELECTION_LIMITS),
     ),
+    installation: controlPlaneInstallation(host),
     secrets: { client: host, observe },
     lastPlugin: (parts) => createKarmadaPlugin({ ...parts, host, clock, random }),
     onFault,

@@ -3,17 +3,19 @@ import { readFileSync } from 'node:fs'
 import { rename, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { DeadLetters, type DeadLetter } from '../backendstore/dead-letters.ts'
-import type { EngineStoreOptions, OpenEngineStore } from '../backendstore/engine-store.ts'
+import type { EngineEndpoint, OpenEngineStore } from '../backendstore/engine-store.ts'
 import { BackendStoreError } from '../backendstore/errors.ts'
 import { ReopeningStore } from '../backendstore/reopening-store.ts'
 import { SqliteStore } from '../backendstore/sqlite/store.ts'
+import type { Installation } from './installation.ts'
 import type { Lifecycle } from './lifecycle.ts'
 import type { Runtime } from './service.ts'
 
 export interface SearchStoreOptions {
   readonly folder: string
   /** Searched in place of the embedded store. */
-  readonly engine: EngineStoreOptions | undefined
+  readonly engine: EngineEndpoint | undefined
+  readonly installation: Installation
   readonly openEngine: OpenEngineStore
   /** What was in it has to be written again. */
   readonly onLost: (error: BackendStoreError) => void
@@ -31,21 +33,21 @@ export async function openSearchStore(
   { log }: Runtime,
   lifecycle: Lifecycle,
 ): Promise<ReopeningStore> {
-  const { folder, engine, openEngine, onLost } = options
+  const { folder, engine, installation, openEngine, onLost } = options
   const store = new ReopeningStore(
     engine === undefined
       ? {
           name: 'sqlite',
           capabilities: { atomicBatches: true, shared: false },
-          digests: false,
+          engine: false,
           open: () => SqliteStore.open({ file: path.join(folder, 'search.db') }),
           onLost,
         }
       : {
           name: engine.kind,
           capabilities: { atomicBatches: false, shared: true },
-          digests: true,
-          open: () => openEngine(engine),
+          engine: true,
+          open: async () => openEngine({ ...engine, installation: await installation() }),
           onLost,
         },
   )

@@ -35,6 +35,7 @@ import type { Clock, Random } from '../util/clock.ts'
 import { sleep } from '../util/sleep.ts'
 import { crdLookups } from './crd-lookups.ts'
 import { IndexCheck } from './index-check.ts'
+import { folderInstallation, type Installation } from './installation.ts'
 import type { FollowedLeadership } from './leadership.ts'
 import type { Lifecycle } from './lifecycle.ts'
 import type { CommonConfig } from './options/config.ts'
@@ -72,6 +73,8 @@ export interface ServiceOptions extends RegistryStoreOptions {
   readonly leadership?: (parts: Pick<Service, 'metrics'>) => FollowedLeadership
   /** Opens the search engines that registries name; default: as they are. */
   readonly openEngine?: OpenEngineStore
+  /** Names this installation in search engines, where no flag does; default: what the folder keeps. */
+  readonly installation?: Installation
   /** Where the Secrets are that registries name; default: nowhere. */
   readonly secrets?: SecretsSource
   /** The last plugin of the proxy: what nobody registered. */
@@ -132,7 +135,13 @@ export async function createService(options: ServiceOptions): Promise<Service> {
     log.error({ err: error }, 'the search store is lost and is made anew')
     writer.compareAll()
   }
-  const store = await openSearchStore({ folder, engine: config.engine, openEngine, onLost }, runtime, lifecycle)
+  const { installationId } = config
+  const installation =
+    installationId === undefined
+      ? (options.installation ?? folderInstallation(folder))
+      : () => Promise.resolve(installationId)
+  const opening = { folder, engine: config.engine, installation, openEngine, onLost }
+  const store = await openSearchStore(opening, runtime, lifecycle)
   const letters = openDeadLetters(folder, runtime, lifecycle)
   const known = (): boolean => informer.synced && whoIsThere()
   const mirroring = { cache, clock, random, logger: log, metrics: new StoreMetrics(metrics), letters, known }
@@ -151,6 +160,8 @@ export async function createService(options: ServiceOptions): Promise<Service> {
     controller,
     registries: informer,
     open: openEngine,
+    installation,
+    notes: registryStore,
     secrets: options.secrets,
     embedded: { name: store.name, writer },
     whileLeading: (task, signal) => whileLeading(leadership, task, signal),

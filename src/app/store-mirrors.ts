@@ -1,6 +1,5 @@
 /** Joins what registries say of their stores with the mirrors that write to them. */
-import { EngineMirrors } from '../backendstore/engine-mirrors.ts'
-import type { MirrorParts } from '../backendstore/engine-mirror.ts'
+import { EngineMirrors, type EngineMirrorsOptions } from '../backendstore/engine-mirrors.ts'
 import type { OpenEngineStore } from '../backendstore/engine-store.ts'
 import { BackendStoreError } from '../backendstore/errors.ts'
 import type { BulkWriter } from '../backendstore/bulk-writer.ts'
@@ -8,7 +7,7 @@ import type { ResourceRegistry } from '../api/resource-registry.ts'
 import { backendVerdict, type StoreHealth, type Verdict } from '../controller/backend-condition.ts'
 import type { Controller } from '../controller/controller.ts'
 import type { RegistrySource } from '../controller/ports.ts'
-import { planStores, type StorePlan } from '../controller/store-plan.ts'
+import { namedEngines, planStores, type StorePlan } from '../controller/store-plan.ts'
 import { StoreSecrets, type StoreSecretRef } from '../controller/store-secrets.ts'
 import type { MemberClient } from '../fleet/member.ts'
 import type { ObserveObjects } from '../fleet/observe-objects.ts'
@@ -19,9 +18,9 @@ export interface SecretsSource {
   readonly observe: ObserveObjects
 }
 
-export interface StoreMirrorsOptions extends Omit<MirrorParts, 'open' | 'credentials'> {
+export interface StoreMirrorsOptions extends Omit<EngineMirrorsOptions, 'open' | 'credentials'> {
   readonly controller: Pick<Controller, 'plan' | 'onChange'>
-  readonly registries: Pick<RegistrySource, 'current'>
+  readonly registries: Pick<RegistrySource, 'current' | 'synced'>
   /** Undefined: this program has no engines. */
   readonly open: OpenEngineStore | undefined
   /** Undefined: no control plane, so no Secrets. */
@@ -38,6 +37,7 @@ export class StoreMirrors {
   readonly #options: StoreMirrorsOptions
   readonly #secrets: StoreSecrets | undefined
   #planned: Controller['plan'] | undefined
+  #synced = false
   #stores: StorePlan = { stores: [], problems: [] }
 
   constructor(options: StoreMirrorsOptions) {
@@ -84,13 +84,14 @@ export class StoreMirrors {
   #apply(): void {
     const { controller, registries } = this.#options
     const { plan } = controller
-    if (plan === this.#planned) return
+    if (plan === this.#planned && registries.synced === this.#synced) return
     this.#planned = plan
+    this.#synced = registries.synced
     this.#stores = planStores(
       registries.current().filter(({ metadata }) => plan.targets.has(metadata.name)),
       plan.shards,
     )
-    this.mirrors.apply(this.#stores.stores)
+    this.mirrors.apply(this.#stores.stores, registries.synced ? namedEngines(registries.current()) : undefined)
     this.#secrets?.follow(this.mirrors.secretRefs())
   }
 

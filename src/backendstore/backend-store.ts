@@ -107,6 +107,8 @@ export interface BackendStoreWriter {
   /** Removes all documents of one resource of one cluster. */
   dropShard(shard: Pick<ShardIdentity, 'cluster' | 'group' | 'resource'>): Promise<void>
   shards(): Promise<readonly StoredShard[]>
+  /** Removes all documents, and what held them; a store without it is emptied shard by shard. */
+  clear?(): Promise<void>
 }
 
 export interface BackendStore extends BackendStoreWriter, SearchStore {

@@ -45,6 +45,9 @@ export class BulkWriter {
   #failure: BackendStoreError | undefined
   #failures = 0
   #purge = false
+  /** The purge is of all there is. */
+  #emptying = false
+  #empty = false
 
   constructor(options: BulkWriterOptions) {
     this.#options = options
@@ -84,6 +87,8 @@ export class BulkWriter {
   rescope(scope: StoreScope): void {
     const before = this.#scope
     this.#scope = scope
+    this.#emptying = false
+    this.#empty = false
     if (!this.#running) return
     for (const shard of this.#shards()) {
       const now = scope.of(shard.cluster, shard.resource.gvr)
@@ -96,7 +101,13 @@ export class BulkWriter {
   /** Takes everything out of the store, also what others put there. `caughtUp` tells when that is done. */
   empty(): void {
     this.#scope = NOTHING
+    this.#emptying = true
     this.#purgeNow()
+  }
+
+  /** `empty` was asked for, and is done. */
+  get isEmpty(): boolean {
+    return this.#empty
   }
 
   /** Something changed that the store may have failed for: its address, its credentials. */
@@ -221,6 +232,12 @@ export class BulkWriter {
   /** Not while a batch is under way that may bring back what is removed. */
   async #removeShards(): Promise<void> {
     await Promise.all(this.#inFlight)
+    const emptying = this.#emptying
+    if (emptying && this.#options.store.clear !== undefined) {
+      await this.#options.store.clear()
+      this.#purge = false
+      this.#toDrop.clear()
+    }
     if (this.#purge) {
       for (const orphan of await this.#orphans()) this.#toDrop.set(`${orphan.cluster}\n${gvrKey(orphan)}`, orphan)
       this.#purge = false
@@ -230,6 +247,7 @@ export class BulkWriter {
       this.#toDrop.delete(id)
       this.#options.letters.removeShard(this.#name, shard)
     }
+    this.#empty = emptying && this.#emptying
   }
 
   /** Shards of the store that it is not to mirror, or that the cache does not have, synced or not. */

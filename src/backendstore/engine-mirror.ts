@@ -27,11 +27,21 @@ export interface WantedStore {
   readonly shards: readonly ScopedShard[] | 'all'
 }
 
+export type Place = Pick<WantedStore, 'kind' | 'addresses'>
+
+export function isSameEngine(a: Place, b: Place): boolean {
+  if (a.kind !== b.kind) return false
+  const places = new Set(a.addresses.map(placeOf))
+  return b.addresses.some((address) => places.has(placeOf(address)))
+}
+
 export interface MirrorParts extends Pick<
   BulkWriterOptions,
   'cache' | 'clock' | 'random' | 'logger' | 'metrics' | 'letters' | 'known'
 > {
   readonly open: OpenEngineStore
+  /** `EngineStoreOptions.installation`; rejects with `BackendStoreError` while that is not known. */
+  readonly installation: () => Promise<string>
   /** Runs the task anew in each term that this replica leads, until the signal aborts. */
   readonly whileLeading: (task: (signal: AbortSignal) => Promise<void>, signal: AbortSignal) => Promise<void>
   /** What is in a Secret, or why it cannot be told. */
@@ -58,7 +68,7 @@ export class EngineMirror {
     this.store = new ReopeningStore({
       name,
       capabilities: { atomicBatches: false, shared: true },
-      digests: true,
+      engine: true,
       open: () => this.#open(),
     })
     this.writer = new BulkWriter({ ...parts, store: this.store, scope: scopeFor(wanted), limits: ENGINE_BULK_LIMITS })
@@ -78,10 +88,8 @@ export class EngineMirror {
     return this.writer.status()
   }
 
-  isEngineOf({ kind, addresses }: WantedStore): boolean {
-    if (kind !== this.#wanted.kind) return false
-    const places = new Set(this.#wanted.addresses.map(placeOf))
-    return addresses.some((address) => places.has(placeOf(address)))
+  isEngineOf(other: Place): boolean {
+    return isSameEngine(this.#wanted, other)
   }
 
   update(wanted: WantedStore): void {
@@ -91,8 +99,10 @@ export class EngineMirror {
     this.reopenIfChanged()
   }
 
-  /** Addresses or credentials may be others now. */
+  /** Addresses or credentials may be others now. A Secret that goes with the last registry is as good as before. */
   reopenIfChanged(): void {
+    const { registries, secretRef } = this.#wanted
+    if (registries.length === 0 && typeof this.#parts.credentials(secretRef) === 'string') return
     const opening = this.#howToOpen()
     if (opening === this.#opening) return
     this.#opening = opening
@@ -124,7 +134,8 @@ export class EngineMirror {
     const secret = this.#parts.credentials(secretRef)
     if (typeof secret === 'string') throw new BackendStoreError('unauthorized', secret)
     const { urls, credentials } = readAddresses(addresses)
-    return this.#parts.open({ kind, addresses: urls, credentials: { ...credentials, ...secret } })
+    const installation = await this.#parts.installation()
+    return this.#parts.open({ kind, addresses: urls, credentials: { ...credentials, ...secret }, installation })
   }
 }
 

@@ -15,11 +15,17 @@ export interface EngineCredentials {
   readonly ca?: string
 }
 
-export interface EngineStoreOptions {
+/** Where an engine is and who we are there. */
+export interface EngineEndpoint {
   readonly kind: EngineKind
   /** Of one engine, without credentials in them; at least one. */
   readonly addresses: readonly string[]
   readonly credentials: EngineCredentials
+}
+
+export interface EngineStoreOptions extends EngineEndpoint {
+  /** Whose indices they are: several installations may write to one engine. `INSTALLATION` of search-engine/index-names.ts. */
+  readonly installation: string
 }
 
 /**

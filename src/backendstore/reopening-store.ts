@@ -28,8 +28,8 @@ import { BackendStoreError, isBackendStoreError } from './errors.ts'
 export interface ReopeningStoreOptions {
   readonly name: string
   readonly capabilities: StoreCapabilities
-  /** Whether `digest` is worth asking. */
-  readonly digests: boolean
+  /** Whether the stores have `digest` and `clear`. */
+  readonly engine: boolean
   /** Rejects with `BackendStoreError`. */
   readonly open: () => Promise<BackendStore>
   /** It was given up because of what happened to it: it may lack anything. */
@@ -40,6 +40,7 @@ export class ReopeningStore implements BackendStore {
   readonly name: string
   readonly capabilities: StoreCapabilities
   readonly digest?: NonNullable<BackendStore['digest']>
+  readonly clear?: NonNullable<BackendStore['clear']>
   /** There as soon as a store was opened that has it. */
   snapshot?: () => Promise<SearchSnapshot>
   readonly #options: ReopeningStoreOptions
@@ -54,7 +55,10 @@ export class ReopeningStore implements BackendStore {
     this.#open = options.open
     this.name = options.name
     this.capabilities = options.capabilities
-    if (options.digests) this.digest = (shard) => this.use((store) => ownDigest(store, shard))
+    if (options.engine) {
+      this.digest = (shard) => this.use((store) => ownDigest(store, shard))
+      this.clear = () => this.use((store) => store.clear?.() ?? Promise.resolve())
+    }
   }
 
   /** From the next call on it is opened so. */

@@ -57,7 +57,7 @@ interface Claim {
 
 export function planStores(registries: readonly ResourceRegistry[], shards: readonly PlannedShard[]): StorePlan {
   const asked = registries.toSorted((a, b) => compareUtf8(a.metadata.name, b.metadata.name)).flatMap(claimsOf)
-  const claims = asked.filter(({ addresses }) => addresses.every((address) => URL.canParse(address)))
+  const claims = asked.filter(hasAddresses)
   const engines = groupByEngine(claims)
   const kept = engines.slice(0, MAX_ENGINE_STORES)
   return {
@@ -68,6 +68,15 @@ export function planStores(registries: readonly ResourceRegistry[], shards: read
       ...engines.slice(MAX_ENGINE_STORES).flatMap(tooMany),
     ],
   }
+}
+
+/** All engines that registries name, whether they are written to or not. */
+export function namedEngines(registries: readonly ResourceRegistry[]): Pick<PlannedStore, 'kind' | 'addresses'>[] {
+  return registries.flatMap(claimsOf).filter(hasAddresses)
+}
+
+function hasAddresses({ addresses }: Claim): boolean {
+  return addresses.every((address) => URL.canParse(address))
 }
 
 function claimsOf({ metadata, spec }: ResourceRegistry): Claim[] {

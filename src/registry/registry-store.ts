@@ -42,7 +42,18 @@ export interface RegistryReader {
   watch(from: ResourceVersion, signal: AbortSignal): AsyncIterable<RegistryEvent>
 }
 
-export interface RegistryStore extends RegistryReader {
+/**
+ * Short texts of this program itself, by name, beside the registries: whoever shares those shares these. The last of several
+ * writers wins. Names are ASCII without spaces.
+ */
+export interface NoteStore {
+  notes(): Promise<ReadonlyMap<string, string>>
+  note(name: string, text: string): Promise<void>
+  /** Also where it does not exist. */
+  forget(name: string): Promise<void>
+}
+
+export interface RegistryStore extends RegistryReader, NoteStore {
   /** The object's own resourceVersion is ignored. */
   create(registry: ResourceRegistry): Promise<ResourceRegistry>
   update(registry: ResourceRegistry, expected: ResourceVersion): Promise<ResourceRegistry>

@@ -50,7 +50,9 @@ test('a registry’s objects are in its engine once its Secret is there, its con
         return () => undefined
       },
     },
-    registries: { current: () => registries },
+    registries: { synced: true, current: () => registries },
+    notes: { notes: () => Promise.resolve(new Map()), note: () => Promise.resolve(), forget: () => Promise.resolve() },
+    installation: () => Promise.resolve('test'),
     open: (options) => engine.open(options),
     secrets: {
       client: {} as MemberClient,

@@ -10,7 +10,7 @@ import { createMetricsRegistry } from '../../src/telemetry/metrics.ts'
 import { newCache, pod, replace, type TestCache } from '../cache/objects.ts'
 import { FakeEngine } from '../support/fake-engine.ts'
 
-const ENGINE = { kind: 'opensearch', addresses: ['http://engine'], credentials: {} } as const
+const ENGINE = { kind: 'opensearch', addresses: ['http://engine'], credentials: {}, installation: 'test' } as const
 
 interface Replica {
   readonly writer: BulkWriter

@@ -9,14 +9,14 @@ import { SqliteStore } from '../../src/backendstore/sqlite/store.ts'
 import { FakeClock } from '../support/fake-clock.ts'
 import { FakeEngine } from '../support/fake-engine.ts'
 
-const ENGINE = { kind: 'opensearch', addresses: ['http://one'], credentials: {} } as const
+const ENGINE = { kind: 'opensearch', addresses: ['http://one'], credentials: {}, installation: 'test' } as const
 const SHARED = { atomicBatches: false, shared: true }
 const PODS = { cluster: 'a', group: '', version: 'v1', resource: 'pods', kind: 'Pod' }
 
 test('a store that cannot be opened is opened at a later call', async () => {
   const engine = new FakeEngine(new FakeClock())
   engine.faults.code = 'forbidden'
-  const store = new ReopeningStore({ name: 's', capabilities: SHARED, digests: true, open: () => engine.open(ENGINE) })
+  const store = new ReopeningStore({ name: 's', capabilities: SHARED, engine: true, open: () => engine.open(ENGINE) })
   await assert.rejects(store.shards(), (error) => isBackendStoreError(error, 'forbidden'))
   engine.faults.code = undefined
   assert.deepEqual(await store.shards(), [])
@@ -29,7 +29,7 @@ test('a store whose thread has ended is opened anew, and who writes to it is tol
   const engine = new FakeEngine(new FakeClock())
   const lost: string[] = []
   const store = new ReopeningStore({
-    ...{ name: 's', capabilities: SHARED, digests: false },
+    ...{ name: 's', capabilities: SHARED, engine: false },
     open: () => engine.open(ENGINE),
     onLost: ({ code }) => void lost.push(code),
   })
@@ -46,7 +46,7 @@ test('G3: a search.db that is damaged while it is in use is made anew at once', 
   const file = path.join(folder, 'search.db')
   const lost: string[] = []
   const store = new ReopeningStore({
-    ...{ name: 'sqlite', capabilities: { atomicBatches: true, shared: false }, digests: false },
+    ...{ name: 'sqlite', capabilities: { atomicBatches: true, shared: false }, engine: false },
     open: () => SqliteStore.open({ file }),
     onLost: ({ code }) => void lost.push(code),
   })

@@ -81,7 +81,7 @@ export function engineStoreSuite(running: () => RealSearchEngine): void {
       await store.write([remove('b', '7')])
       const action = (name: string): object => ({
         index: {
-          _index: 'kubernetes-pod',
+          _index: 'fleetsearch-test-pod',
           _id: `member1//pods/default/${name}`,
           version: 5,
           version_type: 'external_gte',
@@ -171,7 +171,7 @@ export function engineStoreSuite(running: () => RealSearchEngine): void {
   describe('mapping', () => {
     test('H1 H3: nothing that objects have adds to it, and nothing is refused', async () => {
       await store.write([upsert('first'), upsert('first', { shard: WIDGETS })])
-      const mappings = async (): Promise<string> => JSON.stringify(await engine.client.ok('/fleetsearch/_mapping'))
+      const mappings = async (): Promise<string> => JSON.stringify(await engine.client.ok('/fleetsearch-test/_mapping'))
       const before = await mappings()
       const deep = (i: number): object =>
         Array.from({ length: 25 }).reduce<object>((inner, _, level) => ({ [`k${i}x${level}`]: inner }), { leaf: i })
@@ -258,12 +258,60 @@ export function engineStoreSuite(running: () => RealSearchEngine): void {
       assert.deepEqual(await namesFound(store, ''), ['default/a', 'default/b'])
       assert.deepEqual(await store.digest?.(PODS), await digestOf(manifest(...entries)))
       assert.deepEqual(await store.compare(PODS, manifest(...entries)), [])
-      const left = (await engine.client.ok('/_cat/indices/fleetsearch-0.*?format=json')) as { index: string }[]
+      const left = (await engine.client.ok('/_cat/indices/fleetsearch-test-0.*?format=json')) as { index: string }[]
       assert.deepEqual(
         left.map(({ index }) => index),
-        ['fleetsearch-0.new-pod'],
+        ['fleetsearch-test-0.new-pod'],
       )
       assert.deepEqual(await namesFound(store, ''), ['default/a', 'default/b'])
+    })
+  })
+
+  describe('installations', () => {
+    const indices = async (): Promise<string[]> => {
+      const found = (await engine.client.ok('/_cat/indices/fleetsearch-*?format=json')) as { index: string }[]
+      return found.map(({ index }) => index)
+    }
+    const names = async (of: BackendStore): Promise<string[]> => {
+      const entries = (await of.shards()).map(({ cluster, resource, objects }) => `${cluster} ${resource} ${objects}`)
+      return [...entries, ...(await namesFound(of, ''))]
+    }
+
+    test('two share an engine: neither finds, replaces, compares or removes what is the other’s', async () => {
+      const other = await openEngineStore({ ...engineOptions(engine), installation: 'test2' })
+      try {
+        await store.write([upsert('a', { version: '5' }), upsert('b')])
+        await other.write([upsert('a', { version: '3', uid: 'another' }), upsert('w', { shard: WIDGETS })])
+        assert.deepEqual(await names(store), ['member1 pods 2', 'default/a', 'default/b'])
+        assert.deepEqual(await names(other), ['member1 pods 1', 'member1 widgets 1', 'default/a', 'default/w'])
+        assert.deepEqual(await store.compare(PODS, manifest(entry('a', '5'), entry('b'))), [])
+        assert.deepEqual(await other.digest?.(PODS), await digestOf(manifest(entry('a', '3', 'another'))))
+        const { count } = (await engine.client.ok('/kubernetes-pod/_count')) as { count: number }
+        assert.equal(count, 3)
+        await other.dropShard(PODS)
+        await other.clear?.()
+        assert.deepEqual(await names(other), [])
+        assert.deepEqual(await names(store), ['member1 pods 2', 'default/a', 'default/b'])
+        assert.equal((await other.write([upsert('c')])).written, 1)
+        assert.deepEqual(await names(other), ['member1 pods 1', 'default/c'])
+      } finally {
+        await other.clear?.()
+        await other.close()
+      }
+    })
+
+    test('of what is cleared no index and no template is left; what is written then finds both again', async () => {
+      await store.write([upsert('a'), upsert('w', { shard: WIDGETS })])
+      await store.clear?.()
+      assert.deepEqual(await indices(), [])
+      const templates = await engine.client.request('/_index_template/fleetsearch-test-*')
+      assert.deepEqual(templates.json(), { index_templates: [] })
+      assert.deepEqual(await namesFound(store, ''), [])
+      assert.equal((await store.write([upsert('a')])).written, 1)
+      assert.deepEqual(await namesFound(store, ''), ['default/a'])
+      await store.clear?.()
+      await store.clear?.()
+      assert.deepEqual(await store.shards(), [])
     })
   })
 

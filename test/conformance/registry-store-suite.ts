@@ -164,6 +164,33 @@ export function registryStoreSuite(
     await assert.rejects(watching(version), status('expired'))
   })
 
+  withStore(
+    'notes are kept by name, the last one counts, and no registry or watch is touched by them',
+    async (store) => {
+      const registry = await store.create(input('a'))
+      const { version } = await store.list()
+      assert.deepEqual(await store.notes(), new Map())
+      await store.note('engines/opensearch/one:9200', '{"a":1}')
+      await store.note('other', 'é')
+      await store.note('engines/opensearch/one:9200', '{"a":2}')
+      await store.note('other', 'é')
+      const both = { 'engines/opensearch/one:9200': '{"a":2}', other: 'é' }
+      assert.deepEqual(Object.fromEntries(await store.notes()), both)
+      await store.forget('other')
+      await store.forget('other')
+      assert.deepEqual([...(await store.notes()).keys()], ['engines/opensearch/one:9200'])
+      assert.deepEqual((await store.list()).items, [registry])
+      const abort = new AbortController()
+      const events = store.watch(version, abort.signal)[Symbol.asyncIterator]()
+      const b = await store.create(input('b'))
+      let event = (await events.next()).value as RegistryEvent
+      while (event.type === 'BOOKMARK') event = (await events.next()).value as RegistryEvent
+      assert.deepEqual(event.object, b)
+      abort.abort()
+      await events.return?.()
+    },
+  )
+
   withStore('keys like __proto__ and text of any script survive', async (store) => {
     const metadata = { annotations: JSON.parse('{"__proto__":"x","\\u00e9/\\ud83d\\ude00":"\\u2028<&>"}') as object }
     const created = await store.create(input('a', {}, metadata))

@@ -12,6 +12,7 @@ export function engineOptions(
   return {
     kind: engine.name.startsWith('opensearch') ? 'opensearch' : 'elasticsearch',
     addresses: [engine.url],
+    installation: 'test',
     credentials: { ...user, ...(engine.caPem === undefined ? {} : { ca: engine.caPem }) },
   }
 }

@@ -89,6 +89,7 @@ export class FakeEngine {
       compare: (shard, manifest) => call('compare', () => this.#compare(shard, manifest)),
       dropShard: (shard) => call('drop', () => this.#drop(shard)),
       shards: () => call('shards', () => this.#shards()),
+      clear: () => call('clear', () => this.documents.clear()),
       search: notSearched,
       count: notSearched,
       vocabulary: notSearched,

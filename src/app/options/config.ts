@@ -6,9 +6,9 @@ import { existsSync } from 'node:fs'
 import path from 'node:path'
 import { originPattern } from '../../apiserver/cors.ts'
 import type { LogLevel } from '../../telemetry/logger.ts'
-import type { EngineStoreOptions } from '../../backendstore/engine-store.ts'
+import type { EngineEndpoint } from '../../backendstore/engine-store.ts'
 import { auditConfig, type AuditConfig } from './audit-config.ts'
-import { engineConfig } from './engine-config.ts'
+import { engineConfig, installationId } from './engine-config.ts'
 import { etcdConfig, type EtcdConfig } from './etcd-config.ts'
 import { FlagReader } from './flag-reader.ts'
 import type { FlagSpec } from './flag-spec.ts'
@@ -36,7 +36,9 @@ export interface CommonConfig {
   /** Undefined: no traces. */
   readonly tracing?: TracingConfig | undefined
   /** Where to search; undefined: in the embedded store. */
-  readonly engine?: EngineStoreOptions | undefined
+  readonly engine?: EngineEndpoint | undefined
+  /** What names this installation in search engines; undefined: each command has its own way to tell. */
+  readonly installationId?: string | undefined
   /** Undefined: a temporary folder, removed at the end. */
   readonly dataDir: string | undefined
   /** What the user should know, said once at start. */
@@ -162,6 +164,7 @@ function complete(
     rights: rightsMode(command, flags),
     tracing: tracingConfig(flags, env, version),
     dataDir: flags.text('data-dir'),
+    installationId: installationId(flags),
     warnings,
   } as const
   switch (command) {

@@ -5,7 +5,8 @@
 import { readFileSync } from 'node:fs'
 import { parse } from 'yaml'
 import { readAddresses } from '../../backendstore/engine-address.ts'
-import type { EngineCredentials, EngineKind, EngineStoreOptions } from '../../backendstore/engine-store.ts'
+import type { EngineCredentials, EngineEndpoint, EngineKind } from '../../backendstore/engine-store.ts'
+import { INSTALLATION } from '../../backendstore/search-engine/index-names.ts'
 import type { Environment } from './config.ts'
 import type { FlagReader } from './flag-reader.ts'
 import type { FlagSpec } from './flag-spec.ts'
@@ -43,8 +44,24 @@ export const ENGINE_FLAGS: readonly FlagSpec[] = [
   },
 ]
 
+const INSTALLATION_FLAG = 'installation-id'
+
+export const INSTALLATION_ID: FlagSpec = {
+  name: INSTALLATION_FLAG,
+  group: 'local',
+  type: 'string',
+  honoured:
+    'What names this installation in search engines that several share: 1 to 32 of a-z and 0-9, part of the names of its indices. Default: of the control plane (serve), of the data folder (up), or demo.',
+}
+
+export function installationId(flags: FlagReader): string | undefined {
+  const id = flags.text(INSTALLATION_FLAG)
+  if (id !== undefined && !INSTALLATION.test(id)) flags.faults.push(`--${INSTALLATION_FLAG}: 1 to 32 of a-z and 0-9`)
+  return id
+}
+
 /** Undefined: the embedded store. */
-export function engineConfig(flags: FlagReader, env: Environment): EngineStoreOptions | undefined {
+export function engineConfig(flags: FlagReader, env: Environment): EngineEndpoint | undefined {
   const named = KINDS.filter((kind) => flags.list(flagOf(kind)).length > 0)
   const [kind] = named
   if (named.length > 1) flags.faults.push('--opensearch-url and --elasticsearch-url: only one of them')

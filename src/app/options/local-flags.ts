@@ -1,5 +1,5 @@
 /** Flags of our own, by command. */
-import { ENGINE_FLAGS } from './engine-config.ts'
+import { ENGINE_FLAGS, INSTALLATION_ID } from './engine-config.ts'
 import type { FlagSpec } from './flag-spec.ts'
 import { LEADER_ELECTION_FLAGS } from './leader-election-config.ts'
 
@@ -71,7 +71,15 @@ const PROXY_PLUGINS: FlagSpec = {
   honoured: 'JavaScript modules whose plugins join the chain behind proxying/… (docs/proxy-plugins.md).',
 }
 
-const COMMON: readonly FlagSpec[] = [LOG_LEVEL, STALE_CLUSTERS, SYNC_TIMEOUT, WATCH_WINDOW, MAX_STREAMS, PROXY_PLUGINS]
+const COMMON: readonly FlagSpec[] = [
+  LOG_LEVEL,
+  STALE_CLUSTERS,
+  SYNC_TIMEOUT,
+  WATCH_WINDOW,
+  MAX_STREAMS,
+  PROXY_PLUGINS,
+  INSTALLATION_ID,
+]
 
 const PORT: FlagSpec = {
   name: 'port',

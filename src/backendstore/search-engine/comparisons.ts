@@ -2,12 +2,12 @@
 import { apiVersionOf } from '../../kube/group-version.ts'
 import type { ManifestEntry, ObjectName, ShardDigest, ShardIdentity, StoredShard } from '../backend-store.ts'
 import { documents } from './counts.ts'
-import type { EngineClient } from './engine-client.ts'
+import { pathOf, type EngineClient } from './engine-client.ts'
 import { isEngineError } from './engine-errors.ts'
 import type { Indices } from './indices.ts'
 import { shardKey, splitShardKey, splitTie } from './keys.ts'
 import { and, anyOf, not, type Query } from './query.ts'
-import { ALL_INDICES, FIELD } from './schema.ts'
+import { FIELD } from './schema.ts'
 import type { Buckets, EngineHit, Searcher } from './searcher.ts'
 
 /** A shard of a hundred thousand documents is removed in about a minute. */
@@ -52,7 +52,7 @@ export async function compareShard(
   shard: ShardIdentity,
   manifest: AsyncIterable<readonly ManifestEntry[]>,
 ): Promise<ObjectName[]> {
-  await removeOtherKinds(client, search, shard)
+  await removeOtherKinds(client, search, indices, shard)
   const { current, older } = await indices.ensure(shard.kind)
   const standing = await entriesOf(search, shard, current)
   const names: ObjectName[] = []
@@ -94,18 +94,23 @@ function splitName(key: string): ObjectName {
 }
 
 /** Of a resource that has another kind now: they stand in the index of the old one, where no change of theirs goes. */
-async function removeOtherKinds(client: EngineClient, search: Searcher, shard: ShardIdentity): Promise<void> {
+async function removeOtherKinds(
+  client: EngineClient,
+  search: Searcher,
+  { names }: Indices,
+  shard: ShardIdentity,
+): Promise<void> {
   const query = and([shardQuery(shard), not(anyOf(FIELD.value('kind'), [`=${shard.kind}`]))])
   const { hits } = await search({ query, size: 0, track_total_hits: true })
-  if ((hits.total?.value ?? 0) > 0) await removeAll(client, query)
+  if ((hits.total?.value ?? 0) > 0) await removeAll(client, names.all, query)
 }
 
-export async function removeAll(client: EngineClient, query: Query): Promise<void> {
+export async function removeAll(client: EngineClient, indices: string, query: Query): Promise<void> {
   for (let round = 0; round < MAX_DROP_ROUNDS; round++) {
     try {
       const { version_conflicts: conflicts } = await client.request<{ version_conflicts: number }>({
         method: 'POST',
-        path: `/${ALL_INDICES}/_delete_by_query`,
+        path: pathOf(indices, '_delete_by_query'),
         query: { conflicts: 'proceed', refresh: true },
         body: { query },
         timeoutMs: DROP_TIMEOUT_MS,

@@ -1,5 +1,5 @@
 /**
- * The indices that there are, made when their first document comes. Documents are written through `kubernetes-<kind>`,
+ * The indices that there are, made when their first document comes. Documents are written through the alias of their kind,
  * whose write index is the one of our mapping version. Where an index of another version holds documents of the kind, both
  * stand behind the aliases and documents move one at a time: a write puts its document into the new index and takes it out
  * of the old one, comparisons (`comparisons.ts`) name what has not moved, and an old index that has become empty goes. So
@@ -7,7 +7,8 @@
  */
 import { pathOf, type EngineClient } from './engine-client.ts'
 import { EngineError, isEngineError } from './engine-errors.ts'
-import { aliasOf, ALL_INDICES, indexOf, template, templateName, type IndexSettings } from './schema.ts'
+import { sharedAlias, type IndexNames } from './index-names.ts'
+import { template, type IndexSettings } from './schema.ts'
 
 export interface KindIndices {
   readonly alias: string
@@ -17,21 +18,23 @@ export interface KindIndices {
 }
 
 export class Indices {
+  readonly names: IndexNames
   readonly #client: EngineClient
   readonly #settings: IndexSettings
   readonly #version: string
   readonly #kinds = new Map<string, Promise<KindIndices>>()
   #template: Promise<void> | undefined
 
-  constructor(client: EngineClient, settings: IndexSettings, version: string) {
+  constructor(client: EngineClient, names: IndexNames, settings: IndexSettings, version: string) {
     this.#client = client
+    this.names = names
     this.#settings = settings
     this.#version = version
   }
 
   /** Those of a kind, made where they are missing; two writers that do so at once are no fault. */
   async ensure(kind: string): Promise<KindIndices> {
-    const alias = aliasOf(kind)
+    const alias = this.names.alias(kind)
     let found = this.#kinds.get(alias)
     if (found === undefined) {
       this.#kinds.set(alias, (found = this.#make(kind)))
@@ -46,6 +49,21 @@ export class Indices {
     this.#template = undefined
   }
 
+  /** Removes all of the installation's indices, of whatever version, and their templates. */
+  async remove(): Promise<void> {
+    const { prefix } = this.names
+    this.forget()
+    const indices = await this.#client.request<object>({ method: 'GET', path: pathOf(`${prefix}*`, '_alias') })
+    for (const index of Object.keys(indices)) {
+      await this.#client.request({ method: 'DELETE', path: pathOf(index), query: { ignore_unavailable: true } })
+    }
+    const path = pathOf('_index_template', `${prefix}*`)
+    const found = await orNone(this.#client.request<Templates>({ method: 'GET', path }), { index_templates: [] })
+    for (const { name } of found.index_templates) {
+      await orNone(this.#client.request({ method: 'DELETE', path: pathOf('_index_template', name) }), undefined)
+    }
+  }
+
   /** Removes indices of other versions that have no document left. */
   async dropEmpty(kind: string): Promise<void> {
     const { older } = await this.ensure(kind)
@@ -56,24 +74,25 @@ export class Indices {
       })
       if (count > 0) continue
       await this.#client.request({ method: 'DELETE', path: pathOf(index), query: { ignore_unavailable: true } })
-      this.#kinds.delete(aliasOf(kind))
+      this.#kinds.delete(this.names.alias(kind))
     }
   }
 
   async #make(kind: string): Promise<KindIndices> {
     await (this.#template ??= this.#putTemplate())
-    const alias = aliasOf(kind)
-    const current = indexOf(kind, this.#version)
+    const alias = this.names.alias(kind)
+    const current = this.names.index(kind, this.#version)
     const standing = await this.#behind(alias)
     const older = standing.filter((index) => index !== current)
-    if (!standing.includes(current)) await this.#create(alias, current, older)
+    if (!standing.includes(current)) await this.#create(kind, current, older)
     return { alias, current, older }
   }
 
   async #putTemplate(): Promise<void> {
-    const body = template(this.#version, this.#client.flatType, this.#settings)
+    const { name, pattern } = this.names.template(this.#version)
+    const body = template(pattern, this.#client.flatType, this.#settings)
     try {
-      await this.#client.request({ method: 'PUT', path: pathOf('_index_template', templateName(this.#version)), body })
+      await this.#client.request({ method: 'PUT', path: pathOf('_index_template', name), body })
     } catch (error) {
       this.#template = undefined
       throw error
@@ -81,39 +100,51 @@ export class Indices {
   }
 
   async #behind(alias: string): Promise<string[]> {
-    try {
-      return Object.keys(await this.#client.request<object>({ method: 'GET', path: pathOf('_alias', alias) }))
-    } catch (error) {
-      if (isEngineError(error) && error.status === 404) return []
-      throw error
-    }
+    const path = pathOf('_alias', alias)
+    return Object.keys(await orNone(this.#client.request<object>({ method: 'GET', path }), {}))
   }
 
-  async #create(alias: string, index: string, older: readonly string[]): Promise<void> {
+  async #create(kind: string, index: string, older: readonly string[]): Promise<void> {
     try {
       await this.#client.request({ method: 'PUT', path: pathOf(index) })
     } catch (error) {
       if (!isEngineError(error, 'resource_already_exists_exception')) throw error
     }
-    await this.#putAliases(alias, index, older)
+    await this.#putAliases(kind, index, older)
   }
 
   /**
    * At once: an alias never has two indices to write to. And only now, when its shards have started: a search that meets one
    * that has not would fail.
    */
-  async #putAliases(alias: string, index: string, older: readonly string[]): Promise<void> {
+  async #putAliases(kind: string, index: string, older: readonly string[]): Promise<void> {
+    const [alias, shared] = [this.names.alias(kind), sharedAlias(kind)]
     const actions = [
       ...older.map((each) => ({ add: { index: each, alias, is_write_index: false } })),
       { add: { index, alias, is_write_index: true } },
-      { add: { index, alias: ALL_INDICES } },
+      { add: { index, alias: this.names.all } },
+      { add: { index, alias: shared } },
     ]
     try {
       await this.#client.request({ method: 'POST', path: '/_aliases', body: { actions } })
     } catch (error) {
-      throw isEngineError(error, 'invalid_alias_name_exception') ? takenName(alias, error) : error
+      throw isEngineError(error, 'invalid_alias_name_exception') ? takenName(shared, error) : error
     }
   }
+}
+
+/** What an engine answers 404 for is not there. */
+async function orNone<Answer>(answer: Promise<Answer>, none: Answer): Promise<Answer> {
+  try {
+    return await answer
+  } catch (error) {
+    if (isEngineError(error) && error.status === 404) return none
+    throw error
+  }
+}
+
+interface Templates {
+  readonly index_templates: readonly { readonly name: string }[]
 }
 
 function takenName(alias: string, { status, type }: EngineError): EngineError {

@@ -1,7 +1,6 @@
 /**
- * Indices and their mapping. One index for each kind, found by two aliases: `kubernetes-<kind>`, the name by which
- * karmada-search wrote it, and `fleetsearch`, which is all of them. The mapping is the same for every kind and never grows:
- * whatever keys objects have, they are values of our fields (`../../query/term.ts`).
+ * The mapping of indices (`index-names.ts`). It is the same for every kind and never grows: whatever keys objects have, they
+ * are values of our fields (`../../query/term.ts`).
  */
 import { crc32 } from 'node:zlib'
 import { columnKinds } from '../../kube/columns/index.ts'
@@ -13,8 +12,6 @@ import { FieldCatalog } from '../../query/fields.ts'
  * name.
  */
 const DOCUMENT_VERSION = 1
-
-export const ALL_INDICES = 'fleetsearch'
 
 /** The root of our fields, beside those that karmada-search's documents have. */
 export const ROOT = 'fleetsearch'
@@ -131,27 +128,11 @@ export function currentVersion(flatType: object): string {
   return `${DOCUMENT_VERSION}.${crc32(JSON.stringify(mapping(flatType))).toString(16)}`
 }
 
-export function templateName(version: string): string {
-  return `fleetsearch-${version}`
-}
-
-export function template(version: string, flatType: object, options: IndexSettings): object {
+/** `pattern`: of the names of the indices it is for. */
+export function template(pattern: string, flatType: object, options: IndexSettings): object {
   return {
-    index_patterns: [`fleetsearch-${version}-*`],
+    index_patterns: [pattern],
     priority: 500,
     template: { settings: settings(options), mappings: mapping(flatType) },
   }
-}
-
-export function aliasOf(kind: string): string {
-  return `kubernetes-${indexPart(kind)}`
-}
-
-export function indexOf(kind: string, version: string): string {
-  return `fleetsearch-${version}-${indexPart(kind)}`
-}
-
-/** Kinds are letters and digits; a custom resource's could hold a hyphen. */
-function indexPart(kind: string): string {
-  return kind.toLowerCase().replace(/[^a-z0-9.-]/g, '-')
 }

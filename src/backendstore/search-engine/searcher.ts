@@ -1,8 +1,7 @@
 /** One search of an engine: what is sent and the parts of the answer that are read. */
 import { EngineError } from './engine-errors.ts'
-import type { EngineClient } from './engine-client.ts'
+import { pathOf, type EngineClient } from './engine-client.ts'
 import type { Query } from './query.ts'
-import { ALL_INDICES } from './schema.ts'
 
 export interface SearchBody {
   readonly query: Query
@@ -38,9 +37,10 @@ export interface EngineAnswer {
 
 export type Searcher = (body: SearchBody) => Promise<EngineAnswer>
 
-/** Over what the indices hold at each search, or over one state of them. All of it or an error, never a part. */
+/** Over what `indices` (an alias of them) hold at each search, or over one state of them. All of it or an error, never a part. */
 export function searcherOf(
   client: EngineClient,
+  indices: string,
   pointInTime?: { readonly id: string; readonly keepAlive: string },
 ): Searcher {
   return async (body) => {
@@ -49,7 +49,7 @@ export function searcherOf(
       pointInTime === undefined
         ? await client.request<EngineAnswer>({
             method: 'POST',
-            path: `/${ALL_INDICES}/_search`,
+            path: pathOf(indices, '_search'),
             query: { ignore_unavailable: true, allow_no_indices: true, allow_partial_search_results: false },
             body: sent,
           })

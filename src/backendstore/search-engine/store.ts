@@ -22,13 +22,14 @@ import type {
 import { BackendStoreError } from '../errors.ts'
 import { WorkerClient } from '../worker-rpc.ts'
 import { compareShard, digestOfShard, removeAll, shardQuery, storedShards } from './comparisons.ts'
-import type { EngineClient } from './engine-client.ts'
+import { pathOf, type EngineClient } from './engine-client.ts'
 import { EngineError, isEngineError, toSearchError, toStoreError } from './engine-errors.ts'
 import { Freshness } from './freshness.ts'
 import { countIndex, searchIndex, vocabularyOfIndex } from './index-reader.ts'
 import { IndexWriter } from './index-writer.ts'
+import { IndexNames } from './index-names.ts'
 import { Indices } from './indices.ts'
-import { aliasOf, ALL_INDICES, currentVersion, type IndexSettings } from './schema.ts'
+import { currentVersion, type IndexSettings } from './schema.ts'
 import { EVERYTHING } from './query.ts'
 import { searcherOf, type Searcher } from './searcher.ts'
 
@@ -37,6 +38,8 @@ const SNAPSHOT_KEEP_ALIVE = '5m'
 
 export interface SearchEngineStoreOptions extends IndexSettings {
   readonly client: EngineClient
+  /** `EngineStoreOptions`. */
+  readonly installation: string
   /** For tests: as if documents or mapping were of this version. */
   readonly version?: string
 }
@@ -53,13 +56,18 @@ export class SearchEngineStore implements BackendStore {
   readonly #running = new Set<Promise<unknown>>()
   #closed = false
 
-  constructor({ client, version = currentVersion(client.flatType), ...settings }: SearchEngineStoreOptions) {
+  constructor({
+    client,
+    installation,
+    version = currentVersion(client.flatType),
+    ...settings
+  }: SearchEngineStoreOptions) {
     this.name = client.name
     this.#client = client
-    this.#indices = new Indices(client, settings, version)
+    this.#indices = new Indices(client, new IndexNames(installation), settings, version)
     this.#writer = new IndexWriter(client, this.#indices, this.#builder)
     this.#freshness = new Freshness(client)
-    this.#search = searcherOf(client)
+    this.#search = searcherOf(client, this.#indices.names.all)
   }
 
   write(batch: readonly Change[]): Promise<WriteSummary> {
@@ -67,7 +75,7 @@ export class SearchEngineStore implements BackendStore {
       try {
         return await this.#writer.write(batch)
       } finally {
-        for (const { kind } of batch) this.#freshness.written(aliasOf(kind))
+        for (const { kind } of batch) this.#freshness.written(this.#indices.names.alias(kind))
       }
     }, toStoreError)
   }
@@ -86,9 +94,16 @@ export class SearchEngineStore implements BackendStore {
 
   dropShard(shard: Pick<ShardIdentity, 'cluster' | 'group' | 'resource'>): Promise<void> {
     return this.#fresh(async () => {
-      await removeAll(this.#client, shardQuery(shard))
+      await removeAll(this.#client, this.#indices.names.all, shardQuery(shard))
       this.#writer.forget()
     })
+  }
+
+  clear(): Promise<void> {
+    return this.#run(async () => {
+      await this.#indices.remove()
+      this.#writer.forget()
+    }, toStoreError)
   }
 
   shards(): Promise<readonly StoredShard[]> {
@@ -109,8 +124,9 @@ export class SearchEngineStore implements BackendStore {
 
   snapshot(): Promise<SearchSnapshot> {
     return this.#fresh(async () => {
-      const id = await this.#client.openPointInTime(ALL_INDICES, SNAPSHOT_KEEP_ALIVE)
-      const search = searcherOf(this.#client, { id, keepAlive: SNAPSHOT_KEEP_ALIVE })
+      const { all } = this.#indices.names
+      const id = await this.#client.openPointInTime(all, SNAPSHOT_KEEP_ALIVE)
+      const search = searcherOf(this.#client, all, { id, keepAlive: SNAPSHOT_KEEP_ALIVE })
       return {
         search: (request: SearchRequest) => this.#run(() => searchIndex(search, request), toSearchError),
         close: () => this.#run(() => this.#client.closePointInTime(id), toStoreError),
@@ -122,7 +138,7 @@ export class SearchEngineStore implements BackendStore {
     return this.#run(async () => {
       const stats = await this.#client.request<Stats>({
         method: 'GET',
-        path: `/${ALL_INDICES}/_stats/store`,
+        path: pathOf(this.#indices.names.all, '_stats', 'store'),
         query: { ignore_unavailable: true, allow_no_indices: true },
       })
       return stats._all?.primaries?.store?.size_in_bytes ?? 0

@@ -4,7 +4,7 @@
  */
 import type { ResourceRegistry } from '../../api/resource-registry.ts'
 import type { ResourceVersion } from '../../kube/names.ts'
-import { isStatusError } from '../../kube/status-error.ts'
+import { isStatusError, StatusError } from '../../kube/status-error.ts'
 import type { Logger } from '../../telemetry/logger.ts'
 import type { Registry } from '../../telemetry/metrics.ts'
 import type { Clock, Random } from '../../util/clock.ts'
@@ -15,8 +15,8 @@ import { asStatusError, EtcdDatabase, type Answered, type EtcdFiles } from './da
 import { follow } from './follow.ts'
 import { GRPC_STATUS, isGrpcStatus } from './grpc-error.ts'
 import { EtcdMetrics, type Operation } from './metrics.ts'
-import { range, write, type KeyValue, type RangeAnswer, type Rpc, type WriteAnswer } from './messages.ts'
-import { at, fromEvent, fromKeyValue, registryKeys, toValue, type Keys } from './statements.ts'
+import { range, write, type KeyValue, type Mutation, type RangeAnswer, type Rpc, type WriteAnswer } from './messages.ts'
+import { at, endOf, fromEvent, fromKeyValue, notesFolder, registryKeys, toValue, type Keys } from './statements.ts'
 import { WatchHub } from './watch-hub.ts'
 
 export interface EtcdRegistryStoreOptions {
@@ -36,11 +36,13 @@ export interface EtcdRegistryStoreOptions {
 }
 
 const PAGE_SIZE = 100 // at 1.5 MiB, the most etcd takes in a value, still an answer that can be held
+const MAX_WRITE_ATTEMPTS = 5 // of a note, which one leader writes seldom
 const MAX_LIST_ATTEMPTS = 3 // a list can be overtaken by a compaction, which comes every few minutes
 
 export class EtcdRegistryStore implements RegistryStore {
   readonly #database: EtcdDatabase
   readonly #keys: Keys
+  readonly #notes: string
   readonly #pageSize: number
   readonly #hub: WatchHub
   readonly #logger: Logger
@@ -56,6 +58,7 @@ export class EtcdRegistryStore implements RegistryStore {
     this.#metrics = options.metrics === undefined ? undefined : new EtcdMetrics(options.metrics)
     this.#pageSize = pageSize
     this.#keys = registryKeys(prefix)
+    this.#notes = notesFolder(prefix)
     this.#database = new EtcdDatabase(options)
     const { prefix: key, end } = this.#keys
     const following = { database: this.#database, key, end, clock, random, logger }
@@ -71,7 +74,7 @@ export class EtcdRegistryStore implements RegistryStore {
 
   /** All pages at one revision. A value that cannot be read is logged and left out: it must not hide the others. */
   async list(): Promise<RegistryList> {
-    const { kvs, revision } = await this.#listAll()
+    const { kvs, revision } = await this.#listAll(this.#keys.prefix, this.#keys.end)
     const items = kvs.filter(({ key }) => this.#keys.nameOf(key) !== undefined).flatMap((kv) => this.#readable(kv))
     return { items, version: String(revision) as ResourceVersion }
   }
@@ -119,6 +122,19 @@ export class EtcdRegistryStore implements RegistryStore {
     }
   }
 
+  async notes(): Promise<ReadonlyMap<string, string>> {
+    const { kvs } = await this.#listAll(this.#notes, endOf(this.#notes))
+    return new Map(kvs.map(({ key, value }) => [key.slice(this.#notes.length), value]))
+  }
+
+  note(name: string, text: string): Promise<void> {
+    return this.#overwrite('update', name, (found) => (found?.value === text ? undefined : { put: text }))
+  }
+
+  forget(name: string): Promise<void> {
+    return this.#overwrite('delete', name, (found) => (found === undefined ? undefined : 'delete'))
+  }
+
   run(signal: AbortSignal): Promise<void> {
     return this.#upkeep(signal)
   }
@@ -162,18 +178,38 @@ export class EtcdRegistryStore implements RegistryStore {
     return { answer, written: own }
   }
 
-  async #listAll(): Promise<{ readonly kvs: readonly KeyValue[]; readonly revision: bigint }> {
+  /** Over whatever stands there, by transactions: those alone are known to every server that looks like etcd. */
+  async #overwrite(
+    operation: 'update' | 'delete',
+    name: string,
+    mutationOf: (found: KeyValue | undefined) => Mutation | undefined,
+  ): Promise<void> {
+    const key = this.#notes + name
+    let found = (await this.#call('get', range({ key }))).answer.kvs[0]
+    for (let attempt = 1; ; attempt++) {
+      const mutation = mutationOf(found)
+      if (mutation === undefined) return
+      const { answer } = await this.#call(operation, write({ key, expected: found?.modRevision ?? 0n, mutation }))
+      if (answer.done) return
+      if (attempt >= MAX_WRITE_ATTEMPTS) throw new StatusError('conflict', `${key} in etcd changes all the time`)
+      found = answer.found
+    }
+  }
+
+  async #listAll(
+    prefix: string,
+    end: string,
+  ): Promise<{ readonly kvs: readonly KeyValue[]; readonly revision: bigint }> {
     for (let attempt = 1; ; attempt++) {
       try {
-        return await this.#pages()
+        return await this.#pages(prefix, end)
       } catch (error) {
         if (attempt >= MAX_LIST_ATTEMPTS || !isStatusError(error, 'expired')) throw error
       }
     }
   }
 
-  async #pages(): Promise<{ readonly kvs: readonly KeyValue[]; readonly revision: bigint }> {
-    const { prefix, end } = this.#keys
+  async #pages(prefix: string, end: string): Promise<{ readonly kvs: readonly KeyValue[]; readonly revision: bigint }> {
     const kvs: KeyValue[] = []
     let revision = 0n
     for (let key = prefix; ;) {

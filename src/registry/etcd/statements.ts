@@ -23,13 +23,24 @@ export function registryKeys(prefix: string): Keys {
   const folder = `/${[...root, 'search.karmada.io', 'resourceRegistries'].join('/')}/`
   return {
     prefix: folder,
-    end: `${folder.slice(0, -1)}0`, // '0' is the byte behind '/'
+    end: endOf(folder),
     keyOf: (name) => folder + name,
     nameOf(key) {
       const name = key.startsWith(folder) ? key.slice(folder.length) : ''
       return name === '' || name.includes('/') ? undefined : name
     },
   }
+}
+
+/** Every note's key begins with it; karmada-search has nothing there. */
+export function notesFolder(prefix: string): string {
+  const root = prefix.split('/').filter((part) => part !== '')
+  return `/${[...root, 'search.karmada.io', 'fleetsearch'].join('/')}/`
+}
+
+/** The first key behind all that begin with a folder: '0' is the byte behind '/'. */
+export function endOf(folder: string): string {
+  return `${folder.slice(0, -1)}0`
 }
 
 /** The stored JSON: the object without its version, fields of `stored` that are not ours to know kept, and a line end. */

@@ -2,7 +2,7 @@
 import { DatabaseSync } from 'node:sqlite'
 import { StatusError } from '../../kube/status-error.ts'
 
-const SCHEMA_VERSION = 1
+const SCHEMA_VERSION = 2
 
 const SCHEMA = `
   CREATE TABLE registries (name TEXT PRIMARY KEY, value TEXT NOT NULL, revision INTEGER NOT NULL) STRICT;
@@ -11,6 +11,9 @@ const SCHEMA = `
     previous TEXT, previous_revision INTEGER
   ) STRICT;
 `
+
+/** Of version 2. */
+const NOTES = 'CREATE TABLE notes (name TEXT PRIMARY KEY, text TEXT NOT NULL) STRICT'
 
 /**
  * `firstRevision` is where the versions of a new file begin. Throws `StatusError` serviceUnavailable where the file
@@ -39,6 +42,9 @@ function migrate(database: DatabaseSync, path: string, firstRevision: number): v
   if (version === 0) {
     database.exec(SCHEMA)
     database.prepare("INSERT INTO sqlite_sequence (name, seq) VALUES ('events', ?)").run(firstRevision)
+  }
+  if (version < SCHEMA_VERSION) {
+    database.exec(NOTES)
     database.exec(`PRAGMA user_version = ${SCHEMA_VERSION}`)
   }
   database.exec('COMMIT')

@@ -96,6 +96,18 @@ export class SqliteRegistryStore implements RegistryStore {
     }
   }
 
+  async notes(): Promise<ReadonlyMap<string, string>> {
+    return this.#guarded(() => new Map(this.#statements.notes().map(({ name, text }) => [name, text])))
+  }
+
+  async note(name: string, text: string): Promise<void> {
+    this.#guarded(() => this.#statements.note(name, text))
+  }
+
+  async forget(name: string): Promise<void> {
+    this.#guarded(() => this.#statements.forget(name))
+  }
+
   async close(): Promise<void> {
     if (this.#database.isOpen) this.#database.close()
   }

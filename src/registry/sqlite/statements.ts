@@ -37,6 +37,9 @@ export interface Statements {
   firstKept(): number | undefined
   /** The revision of the last write. */
   current(): number
+  notes(): readonly { readonly name: string; readonly text: string }[]
+  note(name: string, text: string): void
+  forget(name: string): void
 }
 
 export function prepareStatements(database: DatabaseSync): Statements {
@@ -49,6 +52,9 @@ export function prepareStatements(database: DatabaseSync): Statements {
   const behind = database.prepare('SELECT * FROM events WHERE revision > ? ORDER BY revision')
   const firstKept = database.prepare('SELECT min(revision) AS revision FROM events')
   const current = database.prepare("SELECT seq AS revision FROM sqlite_sequence WHERE name = 'events'")
+  const notes = database.prepare('SELECT name, text FROM notes')
+  const note = database.prepare('INSERT OR REPLACE INTO notes (name, text) VALUES (?, ?)')
+  const forget = database.prepare('DELETE FROM notes WHERE name = ?')
   const revisionOf = (row: unknown): number | undefined => (row as { revision: number | null }).revision ?? undefined
   return {
     get: (name) => get.get(name) as Row | undefined,
@@ -61,6 +67,9 @@ export function prepareStatements(database: DatabaseSync): Statements {
     behind: (revision) => behind.all(revision) as unknown as EventRow[],
     firstKept: () => revisionOf(firstKept.get()),
     current: () => revisionOf(current.get()) ?? 0,
+    notes: () => notes.all() as unknown as { readonly name: string; readonly text: string }[],
+    note: (name, text) => void note.run(name, text),
+    forget: (name) => void forget.run(name),
   }
 }
 
