@@ -2,6 +2,7 @@
 import { existsSync } from 'node:fs'
 import path from 'node:path'
 import { EtcdRegistryStore } from '../registry/etcd/registry-store.ts'
+import type { ValueTransformer } from '../registry/encryption/value-transformer.ts'
 import type { RegistryStore } from '../registry/registry-store.ts'
 import { SqliteRegistryStore } from '../registry/sqlite/registry-store.ts'
 import type { Logger } from '../telemetry/logger.ts'
@@ -11,6 +12,8 @@ import type { EtcdConfig } from './options/etcd-config.ts'
 
 export interface RegistryStoreOptions {
   readonly etcd?: EtcdConfig | undefined
+  /** How values stand in etcd; default: plain. */
+  readonly transformer?: ValueTransformer | undefined
   /** Folder of the file, and of whatever else a service keeps. */
   readonly folder: string
   /** Largest size of the file; more is answered like a full disk. Default: what the disk holds. */
@@ -19,13 +22,13 @@ export interface RegistryStoreOptions {
 
 /** Throws where the file cannot be used. An etcd is connected at the first use, and may come up later. */
 export function openRegistryStore(
-  { etcd, folder, maxRegistryBytes }: RegistryStoreOptions,
+  { etcd, transformer, folder, maxRegistryBytes }: RegistryStoreOptions,
   { log, clock, random }: { readonly log: Logger; readonly clock: Clock; readonly random: Random },
   metrics: Registry,
 ): RegistryStore {
   if (etcd !== undefined) {
     log.info({ servers: etcd.servers, prefix: etcd.prefix }, 'registries are kept in etcd')
-    return new EtcdRegistryStore({ ...etcd, clock, random, logger: log, metrics })
+    return new EtcdRegistryStore({ ...etcd, transformer, clock, random, logger: log, metrics })
   }
   const file = path.join(folder, 'registries.db')
   if (!existsSync(file) && existsSync(path.join(folder, 'search.db'))) {

@@ -35,6 +35,7 @@ import { openProfiling } from './profiling.ts'
 import { serveRights } from './rights.ts'
 import { createService, type Runtime, type Service } from './service.ts'
 import { tlsOptions } from './tls.ts'
+import { registryEncryption } from './registry-encryption.ts'
 import { WatchedFiles } from './watched-files.ts'
 
 export async function runServe(
@@ -60,12 +61,14 @@ export async function runServe(
     observeObjects(client, target, observer, observing, signal)
   const folder = await openDataFolder(config.dataDir)
   lifecycle.onStop('data folder', () => folder.release())
+  const encryption = config.etcd?.encryption
   const service = await createService({
     config,
     runtime,
     lifecycle,
     folder: folder.path,
     etcd: config.etcd,
+    transformer: encryption && (await registryEncryption(encryption, runtime, lifecycle, onFault)),
     search: config.search,
     proxy: config.proxy,
     rights: await serveRights(config, runtime, lifecycle, () =>

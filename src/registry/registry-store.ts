@@ -57,6 +57,8 @@ export interface RegistryStore extends RegistryReader, NoteStore {
   /** The object's own resourceVersion is ignored. */
   create(registry: ResourceRegistry): Promise<ResourceRegistry>
   update(registry: ResourceRegistry, expected: ResourceVersion): Promise<ResourceRegistry>
+  /** Writes an object that has not changed anew where its stored form is out of date. Absent: it never is. */
+  refresh?(registry: ResourceRegistry): Promise<ResourceRegistry>
   /** Returns the object as it was, with the version of its deletion. */
   delete(name: string, expected: ResourceVersion): Promise<ResourceRegistry>
   /** Upkeep of the medium until the signal aborts. Absent: it needs none. */

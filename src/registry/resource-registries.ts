@@ -203,7 +203,7 @@ export class ResourceRegistries implements RegistryReader {
       const input = change(stored)
       requirePreconditions(stored, input.metadata)
       const next = withManagedFields(prepare(input, stored), input.metadata['managedFields'])
-      if (isSameButTimes(next, stored)) return stored
+      if (isSameButTimes(next, stored)) return dryRun ? stored : ((await this.#store.refresh?.(stored)) ?? stored)
       if (dryRun) return next
       return isReleased(next) ? this.#store.delete(name, version) : this.#store.update(next, version)
     })

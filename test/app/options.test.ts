@@ -80,6 +80,8 @@ describe('flags of karmada-search', () => {
     'goaway-chance',
     'audit-log-path',
     'cors-allowed-origins',
+    'encryption-provider-config',
+    'encryption-provider-config-automatic-reload',
     ...KARMADA_FLAGS.map(({ name }) => name).filter((name) => /-file$|^etcd-(ca|cert|key)file$|kubeconfig$/.test(name)),
   ])
   for (const flag of KARMADA_FLAGS.filter(({ name }) => !special.has(name))) {
@@ -168,6 +170,34 @@ describe('flags of etcd', () => {
       files: { caFile: file, certFile: file, keyFile: file },
     })
     assert.deepEqual(all.warnings, [])
+  })
+
+  it('say how registries are encrypted there, and never that they are where they are not', () => {
+    const folder = mkdtempSync(path.join(tmpdir(), 'fleetsearch-encryption-'))
+    after(() => {
+      rmSync(folder, { recursive: true })
+    })
+    const config = path.join(folder, 'config.yaml')
+    const write = (provider: string): void => {
+      const rule = `{ resources: ['*.*'], providers: [${provider}] }`
+      writeFileSync(
+        config,
+        `{ apiVersion: apiserver.config.k8s.io/v1, kind: EncryptionConfiguration, resources: [${rule}] }`,
+      )
+    }
+    write('identity: {}')
+    const flag = `--encryption-provider-config=${config}`
+    const reload = '--encryption-provider-config-automatic-reload'
+    const { etcd, warnings } = serve('--etcd-servers=http://a:1', flag, reload)
+    assert.deepEqual(etcd?.encryption, { file: config, reload: true })
+    assert.deepEqual(warnings, [])
+    assert.deepEqual(faults([flag]), ['--encryption-provider-config needs --etcd-servers'])
+    assert.deepEqual(faults([reload]), [`${reload} needs --encryption-provider-config`])
+    write('{ kms: { name: a } }')
+    assert.deepEqual(faults(['--etcd-servers=http://a:1', flag]), [
+      '--encryption-provider-config: resources[0].providers[0].kms: not supported',
+    ])
+    assert.match(faults(['--etcd-servers=http://a:1', '--encryption-provider-config=/no/such']).join(), /ENOENT/)
   })
 
   it('may name other servers for registries alone', () => {

@@ -4,7 +4,8 @@ import { test } from 'node:test'
 import type { ResourceVersion } from '../../src/kube/names.ts'
 import { isStatusError, type StatusCode } from '../../src/kube/status-error.ts'
 import { EtcdRegistryStore } from '../../src/registry/etcd/registry-store.ts'
-import { toValue } from '../../src/registry/etcd/statements.ts'
+import { RegistryValues } from '../../src/registry/etcd/registry-values.ts'
+import { PLAIN } from '../../src/registry/encryption/value-transformer.ts'
 import type { RegistryEvent } from '../../src/registry/registry-store.ts'
 import { createLogger } from '../../src/telemetry/logger.ts'
 import {
@@ -20,6 +21,8 @@ import { startTcpProxy } from '../support/tcp-proxy.ts'
 import { input } from './fixture.ts'
 
 const KEYS = '/registry/search.karmada.io/resourceRegistries'
+const values = new RegistryValues(PLAIN)
+const toValue = (registry: ReturnType<typeof input>): string => values.encode(KEYS, registry).toString()
 const stored = (name: string, revision: number, created = revision): FakeKeyValue => {
   return { key: `${KEYS}/${name}`, value: toValue(input(name)), revision, created }
 }

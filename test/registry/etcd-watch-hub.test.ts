@@ -17,7 +17,7 @@ class History {
   write(revision: number, bytes = 1): void {
     const kv = {
       key: `/r/${revision}`,
-      value: 'x'.repeat(bytes),
+      value: Buffer.alloc(bytes, 'x'),
       createRevision: 1n,
       modRevision: BigInt(revision),
       version: 1n,

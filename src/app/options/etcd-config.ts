@@ -1,4 +1,6 @@
 /** Flags of the etcd that ResourceRegistries are kept in. */
+import { readFileSync } from 'node:fs'
+import { parseEncryptionConfiguration } from '../../registry/encryption/encryption-configuration.ts'
 import type { FlagReader } from './flag-reader.ts'
 
 export interface EtcdConfig {
@@ -8,6 +10,14 @@ export interface EtcdConfig {
   /** 0: revisions are never compacted. */
   readonly compactionIntervalMs: number
   readonly files: { readonly caFile?: string; readonly certFile?: string; readonly keyFile?: string }
+  /** Undefined: values stand in etcd as they are. */
+  readonly encryption?: EncryptionFile
+}
+
+export interface EncryptionFile {
+  readonly file: string
+  /** Taken over when it changes. */
+  readonly reload: boolean
 }
 
 const RESOURCE = 'search.karmada.io/resourceregistries'
@@ -25,7 +35,12 @@ export function etcdConfig(flags: FlagReader): EtcdConfig | undefined {
   const given = own ?? flags.list('etcd-servers').map((server) => ({ flag: 'etcd-servers', server }))
   const servers = given.flatMap(({ flag, server }) => serverUrl(flag, server, scheme, flags))
   const compactionIntervalMs = flags.durationMs('etcd-compaction-interval')
-  if (servers.length === 0) return undefined
+  const encryption = encryptionFile(flags)
+  if (servers.length === 0) {
+    // Who asks for encryption must not find values in plain text in a file.
+    if (encryption !== undefined) flags.faults.push('--encryption-provider-config needs --etcd-servers')
+    return undefined
+  }
   return {
     servers,
     prefix: flags.text('etcd-prefix') ?? '/registry',
@@ -35,7 +50,24 @@ export function etcdConfig(flags: FlagReader): EtcdConfig | undefined {
       ...(certFile === undefined ? {} : { certFile }),
       ...(keyFile === undefined ? {} : { keyFile }),
     },
+    ...(encryption === undefined ? {} : { encryption }),
   }
+}
+
+function encryptionFile(flags: FlagReader): EncryptionFile | undefined {
+  const flag = 'encryption-provider-config'
+  const file = flags.text(flag)
+  const reload = flags.bool(`${flag}-automatic-reload`)
+  if (file === undefined) {
+    if (reload) flags.faults.push(`--${flag}-automatic-reload needs --${flag}`)
+    return undefined
+  }
+  try {
+    parseEncryptionConfiguration(readFileSync(file, 'utf8'))
+  } catch (error) {
+    flags.faults.push(`--${flag}: ${(error as Error).message}`)
+  }
+  return { file, reload }
 }
 
 interface GivenServer {

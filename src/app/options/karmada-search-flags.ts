@@ -342,8 +342,19 @@ export const KARMADA_SEARCH_FLAGS: readonly FlagSpec[] = [
     honoured: 'A port for profiles (--profiling-bind-address), and heap snapshots on the main one.',
   },
   { name: 'enable-priority-and-fairness', group: 'server', type: 'bool', default: 'true' },
-  { name: 'encryption-provider-config', group: 'storage', type: 'string' },
-  { name: 'encryption-provider-config-automatic-reload', group: 'storage', type: 'bool' },
+  {
+    name: 'encryption-provider-config',
+    group: 'storage',
+    type: 'string',
+    honoured:
+      'How ResourceRegistries are encrypted in etcd: an EncryptionConfiguration of a kube-apiserver with aescbc, aesgcm, secretbox and identity (kms is refused).',
+  },
+  {
+    name: 'encryption-provider-config-automatic-reload',
+    group: 'storage',
+    type: 'bool',
+    honoured: 'That file is taken over when it changes.',
+  },
   { name: 'etcd-cafile', group: 'storage', type: 'string', honoured: 'CA bundle of the etcd servers.' },
   {
     name: 'etcd-certfile',

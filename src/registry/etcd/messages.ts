@@ -13,7 +13,7 @@ export interface Rpc<Answer> {
 
 export interface KeyValue {
   readonly key: string
-  readonly value: string
+  readonly value: Buffer
   readonly createRevision: bigint
   readonly modRevision: bigint
   /** How often it was written since it was created. */
@@ -40,7 +40,7 @@ export function range(options: RangeOptions): Rpc<RangeAnswer> {
   return { path: '/etcdserverpb.KV/Range', request: rangeRequest(options), decode: readRange }
 }
 
-export type Mutation = { readonly put: string } | 'delete'
+export type Mutation = { readonly put: Uint8Array } | 'delete'
 
 export interface WriteOptions {
   readonly key: string
@@ -208,7 +208,7 @@ function readEvent(event: Buffer): EtcdEvent {
   return { type, kv, previous }
 }
 
-const NOTHING: KeyValue = { key: '', value: '', createRevision: 0n, modRevision: 0n, version: 0n }
+const NOTHING: KeyValue = { key: '', value: Buffer.alloc(0), createRevision: 0n, modRevision: 0n, version: 0n }
 
 function readKeyValue(bytes: Buffer): KeyValue {
   const read = { ...NOTHING }
@@ -218,7 +218,7 @@ function readKeyValue(bytes: Buffer): KeyValue {
       3: (value) => (read.modRevision = value),
       4: (value) => (read.version = value),
     },
-    bytes: { 1: (value) => (read.key = value.toString()), 5: (value) => (read.value = value.toString()) },
+    bytes: { 1: (value) => (read.key = value.toString()), 5: (value) => (read.value = value) },
   })
   return read
 }

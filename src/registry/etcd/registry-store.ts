@@ -8,6 +8,7 @@ import { isStatusError, StatusError } from '../../kube/status-error.ts'
 import type { Logger } from '../../telemetry/logger.ts'
 import type { Registry } from '../../telemetry/metrics.ts'
 import type { Clock, Random } from '../../util/clock.ts'
+import { PLAIN, type ValueTransformer } from '../encryption/value-transformer.ts'
 import { registryConflict, registryExists, registryNotFound, versionTooOld } from '../errors.ts'
 import type { RegistryEvent, RegistryList, RegistryStore } from '../registry-store.ts'
 import { runCompactor } from './compactor.ts'
@@ -16,7 +17,8 @@ import { follow } from './follow.ts'
 import { GRPC_STATUS, isGrpcStatus } from './grpc-error.ts'
 import { EtcdMetrics, type Operation } from './metrics.ts'
 import { range, write, type KeyValue, type Mutation, type RangeAnswer, type Rpc, type WriteAnswer } from './messages.ts'
-import { at, endOf, fromEvent, fromKeyValue, notesFolder, registryKeys, toValue, type Keys } from './statements.ts'
+import { endOf, notesFolder, registryKeys, type Keys } from './keys.ts'
+import { at, RegistryValues } from './registry-values.ts'
 import { WatchHub } from './watch-hub.ts'
 
 export interface EtcdRegistryStoreOptions {
@@ -25,6 +27,8 @@ export interface EtcdRegistryStoreOptions {
   readonly files?: EtcdFiles
   /** Default `/registry`. */
   readonly prefix?: string
+  /** How values stand in etcd; default: plain. */
+  readonly transformer?: ValueTransformer | undefined
   readonly clock: Clock
   readonly random: Random
   readonly logger: Logger
@@ -42,6 +46,7 @@ const MAX_LIST_ATTEMPTS = 3 // a list can be overtaken by a compaction, which co
 export class EtcdRegistryStore implements RegistryStore {
   readonly #database: EtcdDatabase
   readonly #keys: Keys
+  readonly #values: RegistryValues
   readonly #notes: string
   readonly #pageSize: number
   readonly #hub: WatchHub
@@ -58,6 +63,7 @@ export class EtcdRegistryStore implements RegistryStore {
     this.#metrics = options.metrics === undefined ? undefined : new EtcdMetrics(options.metrics)
     this.#pageSize = pageSize
     this.#keys = registryKeys(prefix)
+    this.#values = new RegistryValues(options.transformer ?? PLAIN)
     this.#notes = notesFolder(prefix)
     this.#database = new EtcdDatabase(options)
     const { prefix: key, end } = this.#keys
@@ -69,7 +75,7 @@ export class EtcdRegistryStore implements RegistryStore {
 
   async get(name: string): Promise<ResourceRegistry | undefined> {
     const stored = await this.#stored(name)
-    return stored === undefined ? undefined : fromKeyValue(stored)
+    return stored === undefined ? undefined : this.#values.decode(stored)
   }
 
   /** All pages at one revision. A value that cannot be read is logged and left out: it must not hide the others. */
@@ -81,18 +87,27 @@ export class EtcdRegistryStore implements RegistryStore {
 
   async create(registry: ResourceRegistry): Promise<ResourceRegistry> {
     const { name } = registry.metadata
-    const value = toValue(registry)
+    const value = this.#values.encode(this.#keys.keyOf(name), registry)
     const { answer, written } = await this.#put('create', name, 0n, value)
     if (written === undefined) throw answer.found === undefined ? registryConflict(name) : registryExists(name)
-    return fromKeyValue(written)
+    return this.#values.decode(written)
   }
 
   async update(registry: ResourceRegistry, expected: ResourceVersion): Promise<ResourceRegistry> {
     const { name } = registry.metadata
     const { stored } = await this.#expect(name, expected)
-    const { answer, written } = await this.#put('update', name, stored.modRevision, toValue(registry, stored))
+    const value = this.#values.encode(stored.key, registry, stored)
+    const { answer, written } = await this.#put('update', name, stored.modRevision, value)
     if (written === undefined) throw answer.found === undefined ? registryNotFound(name) : registryConflict(name)
-    return fromKeyValue(written)
+    return this.#values.decode(written)
+  }
+
+  /** Where it stands as it would not be written today (an old key of encryption): anew. Else nothing is written. */
+  async refresh(registry: ResourceRegistry): Promise<ResourceRegistry> {
+    const { name, resourceVersion } = registry.metadata
+    const stored = await this.#stored(name)
+    if (stored === undefined || String(stored.modRevision) !== resourceVersion) return registry
+    return this.#values.isStale(stored) ? this.update(registry, resourceVersion as ResourceVersion) : registry
   }
 
   async delete(name: string, expected: ResourceVersion): Promise<ResourceRegistry> {
@@ -114,7 +129,7 @@ export class EtcdRegistryStore implements RegistryStore {
     for await (const { revision, event } of this.#hub.watch(start, signal)) {
       if (event === undefined) yield { type: 'BOOKMARK', version: String(revision) as ResourceVersion }
       else if (this.#keys.nameOf(event.kv.key) !== undefined) {
-        const change = fromEvent(event, (err) => {
+        const change = this.#values.decodeEvent(event, (err) => {
           this.#logger.warn({ err }, 'a registry cannot be read')
         })
         if (change !== undefined) yield change
@@ -124,11 +139,13 @@ export class EtcdRegistryStore implements RegistryStore {
 
   async notes(): Promise<ReadonlyMap<string, string>> {
     const { kvs } = await this.#listAll(this.#notes, endOf(this.#notes))
-    return new Map(kvs.map(({ key, value }) => [key.slice(this.#notes.length), value]))
+    return new Map(kvs.map(({ key, value }) => [key.slice(this.#notes.length), value.toString()]))
   }
 
   note(name: string, text: string): Promise<void> {
-    return this.#overwrite('update', name, (found) => (found?.value === text ? undefined : { put: text }))
+    return this.#overwrite('update', name, (found) =>
+      found?.value.toString() === text ? undefined : { put: Buffer.from(text) },
+    )
   }
 
   forget(name: string): Promise<void> {
@@ -156,7 +173,7 @@ export class EtcdRegistryStore implements RegistryStore {
     const stored = await this.#stored(name)
     if (stored === undefined) throw registryNotFound(name)
     if (String(stored.modRevision) !== expected) throw registryConflict(name)
-    return { stored, registry: fromKeyValue(stored) }
+    return { stored, registry: this.#values.decode(stored) }
   }
 
   /**
@@ -167,14 +184,14 @@ export class EtcdRegistryStore implements RegistryStore {
     operation: 'create' | 'update',
     name: string,
     expected: bigint,
-    value: string,
+    value: Buffer,
   ): Promise<{ readonly answer: WriteAnswer; readonly written: KeyValue | undefined }> {
     const key = this.#keys.keyOf(name)
     const { answer, repeated } = await this.#call(operation, write({ key, expected, mutation: { put: value } }))
     if (answer.done) {
       return { answer, written: { key, value, createRevision: 0n, modRevision: answer.revision, version: 0n } }
     }
-    const own = repeated && answer.found?.value === value ? answer.found : undefined
+    const own = repeated && answer.found?.value.equals(value) ? answer.found : undefined
     return { answer, written: own }
   }
 
@@ -232,7 +249,7 @@ export class EtcdRegistryStore implements RegistryStore {
 
   #readable(stored: KeyValue): ResourceRegistry[] {
     try {
-      return [fromKeyValue(stored)]
+      return [this.#values.decode(stored)]
     } catch (err) {
       this.#logger.warn({ err }, 'a registry cannot be read')
       return []

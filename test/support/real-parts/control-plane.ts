@@ -48,6 +48,8 @@ export interface RealCluster extends Omit<TestClient, 'close'> {
   readonly folder: string
   readonly apiServer: GuardedProcess
   readonly etcd: GuardedProcess
+  /** `http://127.0.0.1:PORT`. */
+  readonly etcdUrl: string
   /** kubectl as admin; rejects where it fails. */
   kubectl(args: readonly string[], options?: Omit<KubectlOptions, 'kubeconfig'>): Promise<string>
   tryKubectl(args: readonly string[], options?: Omit<KubectlOptions, 'kubeconfig'>): Promise<KubectlResult>
@@ -112,6 +114,7 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<R
     get etcd() {
       return etcd
     },
+    etcdUrl,
     request: (requestPath, request) => client.request(requestPath, request),
     ok: (requestPath, request) => client.ok(requestPath, request),
     kubectl: (args, more) => kubectl(args, { ...more, kubeconfig: kubeconfigPath }),
