@@ -4,8 +4,9 @@
  *
  *     node bench/engines.ts [objects=20000] [engine…]
  *
- * Batches take turns, so that whatever else the machine does meets both. The plain bulk sends documents that are made
- * already, without versions; the store makes them of the objects, in a thread of its own.
+ * Both keep two requests under way, as the bulk writer does, and take turns by some batches, so that whatever else the
+ * machine does meets both. The plain bulk sends documents that are made already, without versions; the store makes them of
+ * the objects, in a thread of its own. CPU is that of this process, all threads; an engine on the same cores takes the rest.
  */
 import type { EngineStoreOptions } from '../src/backendstore/engine-store.ts'
 import { elasticsearchClient } from '../src/backendstore/elasticsearch/client.ts'
@@ -24,6 +25,8 @@ import { measureQueries, podsOf, upsert } from './fleet-queries.ts'
 const BATCH = 1_000
 /** As many as the bulk writer has under way, for both. */
 const IN_FLIGHT = 2
+/** Batches of a turn. */
+const TURN = 5
 const PLAIN = 'plain'
 const MAX_REQUEST_BYTES = 8 * 1024 * 1024
 
@@ -61,27 +64,43 @@ async function load(
 ): Promise<void> {
   const random = seededRandom(1)
   const documents = new EngineDocuments()
-  const times = { store: 0, plain: 0 }
-  const timed = async (what: keyof typeof times, work: () => Promise<void>): Promise<void> => {
-    const started = performance.now()
-    await work()
-    times[what] += performance.now() - started
-  }
-  for (let i = 0; i < objects; i += BATCH * IN_FLIGHT) {
-    const batches = Array.from({ length: IN_FLIGHT }, (_, k) => podsOf(random, i + k * BATCH, BATCH).map(upsert))
+  const spent = { store: new Spent(), plain: new Spent() }
+  for (let i = 0; i < objects; i += BATCH * TURN) {
+    const batches = Array.from({ length: TURN }, (_, k) => podsOf(random, i + k * BATCH, BATCH).map(upsert))
     const requests = batches.map((batch) => plainRequests(batch, documents))
-    const plain = (): Promise<void> => timed('plain', () => inParallel(requests, (each) => sendPlain(client, each)))
-    const store = (): Promise<void> => timed('store', () => inParallel(batches, write))
-    const inTurn = (i / BATCH / IN_FLIGHT) % 2 === 0 ? [plain, store] : [store, plain]
+    const plain = (): Promise<void> => spent.plain.on(() => inFlight(requests, (each) => sendPlain(client, each)))
+    const store = (): Promise<void> => spent.store.on(() => inFlight(batches, write))
+    const inTurn = (i / BATCH / TURN) % 2 === 0 ? [plain, store] : [store, plain]
     for (const run of inTurn) await run()
   }
-  const rate = (ms: number): string => ((objects / ms) * 1_000).toFixed(0)
-  const ratio = (times.plain / times.store).toFixed(2)
-  print(`load: ${rate(times.store)} objects/s, plain bulk ${rate(times.plain)}, ratio ${ratio}`)
+  const ratio = (spent.plain.ms / spent.store.ms).toFixed(2)
+  print(`load: ${spent.store.told(objects)}; plain bulk ${spent.plain.told(objects)}; ratio ${ratio}`)
 }
 
-async function inParallel<Item>(items: readonly Item[], work: (item: Item) => Promise<void>): Promise<void> {
-  await Promise.all(items.map(work))
+class Spent {
+  ms = 0
+  #cpuMs = 0
+
+  async on(work: () => Promise<void>): Promise<void> {
+    const [started, before] = [performance.now(), process.cpuUsage()]
+    await work()
+    const { user, system } = process.cpuUsage(before)
+    this.ms += performance.now() - started
+    this.#cpuMs += (user + system) / 1_000
+  }
+
+  told(objects: number): string {
+    return `${((objects / this.ms) * 1_000).toFixed(0)} objects/s, ${(this.#cpuMs / objects).toFixed(2)} ms CPU each`
+  }
+}
+
+/** The next begins when one of those under way has ended. */
+async function inFlight<Item>(items: readonly Item[], work: (item: Item) => Promise<void>): Promise<void> {
+  const waiting = items.values()
+  const worker = async (): Promise<void> => {
+    for (const item of waiting) await work(item)
+  }
+  await Promise.all(Array.from({ length: IN_FLIGHT }, worker))
 }
 
 function plainRequests(batch: readonly Upsert[], documents: EngineDocuments): Buffer[] {

@@ -5,8 +5,6 @@ import {
   createResourceRegistriesHandler,
   type ResourceRegistriesHandlerOptions,
 } from '../apiserver/resource-registries.ts'
-import type { BackendStore } from '../backendstore/backend-store.ts'
-import type { BulkWriter } from '../backendstore/bulk-writer.ts'
 import type { Cache } from '../cache/cache.ts'
 import type { DiscoveryTracker } from '../controller/discovery-tracker.ts'
 import type { Fleet } from '../fleet/fleet.ts'
@@ -29,6 +27,7 @@ import { searchEndpoints } from '../search/endpoints.ts'
 import { SearchUsage } from '../search/search-usage.ts'
 import type { Registry } from '../telemetry/metrics.ts'
 import { whenSynced } from './first-sync-gate.ts'
+import type { SearchSource } from './search-source.ts'
 import type { ServiceOptions } from './service.ts'
 import type { SyncCheck } from './sync-check.ts'
 
@@ -77,8 +76,7 @@ interface Fields {
 }
 
 interface SearchParts {
-  readonly store: BackendStore
-  readonly writer: BulkWriter
+  readonly source: SearchSource
   readonly letters: DeadLetterBox
   readonly metrics: Registry
 }
@@ -87,7 +85,7 @@ function searchRoutes(
   { search, runtime: { clock } }: ServiceOptions,
   { fleet, cache, columns, fields, ...parts }: PluginParts & Fields,
   { known }: DiscoveryTracker,
-  { store, writer, letters, metrics }: SearchParts,
+  { source, letters, metrics }: SearchParts,
 ): Route[] {
   if (!search) return []
   const prefix = `/apis/${SEARCH_GROUP_VERSION}/search`
@@ -96,12 +94,12 @@ function searchRoutes(
   const cacheHandler = createSearchCacheHandler({ cache, known, clusters, columns, fields, clock, rights })
   const endpoints = {
     ...searchEndpoints({
-      store,
+      store: source.store,
       cache,
       clock,
       clusters,
       columns,
-      index: writer,
+      index: source,
       rights,
       usage: new SearchUsage(metrics),
     }),

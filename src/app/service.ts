@@ -8,9 +8,7 @@ import type { HealthCheck } from '../apiserver/health.ts'
 import { StoreMetrics } from '../backendstore/bulk-metrics.ts'
 import type { WriteGuard } from '../proxy/write-guard.ts'
 import { createWriteServices } from '../proxy/write/write.ts'
-import { BulkWriter } from '../backendstore/bulk-writer.ts'
 import type { OpenEngineStore } from '../backendstore/engine-store.ts'
-import type { BackendStoreError } from '../backendstore/errors.ts'
 import type { ReopeningStore } from '../backendstore/reopening-store.ts'
 import { openEngineStore } from '../backendstore/search-engine/open-engine-store.ts'
 import { Cache } from '../cache/cache.ts'
@@ -45,7 +43,9 @@ import { openRegistryStore, type RegistryStoreOptions } from './registry-store.t
 import { LiveBudget } from '../proxy/live/live-budget.ts'
 import { createPlugins } from './proxy-plugins.ts'
 import { memberDiscovery, routesOf, type PluginParts } from './routes.ts'
-import { openDeadLetters, openSearchStore } from './search-store.ts'
+import { openOwnIndex } from './own-index.ts'
+import { mirrorSource, ownSource } from './search-source.ts'
+import { openDeadLetters } from './search-store.ts'
 import { StoreMirrors, type SecretsSource } from './store-mirrors.ts'
 import { SyncCheck } from './sync-check.ts'
 import { openTracing } from './tracing.ts'
@@ -92,7 +92,8 @@ export interface Service {
   readonly fleet: Fleet
   readonly registries: ResourceRegistries
   readonly discovery: DiscoveryTracker
-  readonly store: ReopeningStore
+  /** Of this replica alone; undefined: it has none (`--search-store`). */
+  readonly store: ReopeningStore | undefined
   readonly metrics: Registry
   readonly routes: readonly Route[]
   readonly checks: readonly HealthCheck[]
@@ -131,25 +132,20 @@ export async function createService(options: ServiceOptions): Promise<Service> {
   })
   let whoIsThere = (): boolean => false
   const openEngine = options.openEngine ?? openEngineStore
-  const onLost = (error: BackendStoreError): void => {
-    log.error({ err: error }, 'the search store is lost and is made anew')
-    writer.compareAll()
-  }
-  const { installationId } = config
+  const { installationId, engine, searchStore = 'embedded' } = config
   const installation =
     installationId === undefined
       ? (options.installation ?? folderInstallation(folder))
       : () => Promise.resolve(installationId)
-  const opening = { folder, engine: config.engine, installation, openEngine, onLost }
-  const store = await openSearchStore(opening, runtime, lifecycle)
   const letters = openDeadLetters(folder, runtime, lifecycle)
   const known = (): boolean => informer.synced && whoIsThere()
   const mirroring = { cache, clock, random, logger: log, metrics: new StoreMetrics(metrics), letters, known }
-  const writer = new BulkWriter({ ...mirroring, store })
+  const opening = { folder, engine, installation, openEngine }
+  const own = searchStore === 'embedded' ? await openOwnIndex(opening, mirroring, runtime, lifecycle) : undefined
   const columns = createColumnSource(crdLookups(cache, fleet, discovery, () => clock.monotonicMs()))
   const sync = new SyncCheck(controller, clock, config.syncTimeoutMs)
   const isSynced = (): boolean => sync.waitsFor() === undefined
-  const indexed = (): Promise<void> => firstSync(controller, sync).then(() => writer.caughtUp())
+  const indexed = (): Promise<void> => firstSync(controller, sync).then(() => source.caughtUp())
   const index = new IndexCheck(isSynced, clock, config.syncTimeoutMs)
   const rights = options.rights?.({ fleet, metrics })
   const leadership: FollowedLeadership = options.leadership?.({ metrics }) ?? ALWAYS_LEADING
@@ -163,9 +159,14 @@ export async function createService(options: ServiceOptions): Promise<Service> {
     installation,
     notes: registryStore,
     secrets: options.secrets,
-    embedded: { name: store.name, writer },
+    own: own === undefined ? undefined : { name: own.store.name, writer: own.writer },
+    searched: searchStore === 'registry',
     whileLeading: (task, signal) => whileLeading(leadership, task, signal),
   })
+  const source =
+    own === undefined
+      ? mirrorSource(searchStore === 'off' ? 'off' : 'registry', () => mirrors.searched())
+      : ownSource(own)
   const status = new RegistryStatusWriter({
     controller,
     registries: informer,
@@ -196,14 +197,13 @@ export async function createService(options: ServiceOptions): Promise<Service> {
     fleet,
     registries,
     discovery,
-    store,
+    store: own?.store,
     metrics,
     routes: routesOf(options, parts, {
       plugins,
       registries: { registries, clock, random, stats: registryStats(controller, cache) },
       discovery,
-      store,
-      writer,
+      source,
       metrics,
       letters: {
         list: () => letters.list(),
@@ -220,7 +220,7 @@ export async function createService(options: ServiceOptions): Promise<Service> {
         lifecycle.run('rights', (signal) => rights.run?.(signal) ?? Promise.resolve(), onFault)
       if (leadership.run !== undefined)
         lifecycle.run('leader election', (signal) => leadership.run?.(signal) ?? Promise.resolve(), onFault)
-      lifecycle.run('bulk writer', (signal) => writer.run(signal), onFault)
+      if (own !== undefined) lifecycle.run('bulk writer', (signal) => own.writer.run(signal), onFault)
       lifecycle.run('store mirrors', (signal) => mirrors.run(signal), onFault)
       lifecycle.run('controller', (signal) => controller.run(signal), onFault)
       lifecycle.run(

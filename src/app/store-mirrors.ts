@@ -1,4 +1,5 @@
 /** Joins what registries say of their stores with the mirrors that write to them. */
+import type { EngineMirror, WantedStore } from '../backendstore/engine-mirror.ts'
 import { EngineMirrors, type EngineMirrorsOptions } from '../backendstore/engine-mirrors.ts'
 import type { OpenEngineStore } from '../backendstore/engine-store.ts'
 import { BackendStoreError } from '../backendstore/errors.ts'
@@ -7,7 +8,7 @@ import type { ResourceRegistry } from '../api/resource-registry.ts'
 import { backendVerdict, type StoreHealth, type Verdict } from '../controller/backend-condition.ts'
 import type { Controller } from '../controller/controller.ts'
 import type { RegistrySource } from '../controller/ports.ts'
-import { namedEngines, planStores, type StorePlan } from '../controller/store-plan.ts'
+import { namedEngines, planStores, type StorePlan, type StorePlanProblem } from '../controller/store-plan.ts'
 import { StoreSecrets, type StoreSecretRef } from '../controller/store-secrets.ts'
 import type { MemberClient } from '../fleet/member.ts'
 import type { ObserveObjects } from '../fleet/observe-objects.ts'
@@ -25,8 +26,10 @@ export interface StoreMirrorsOptions extends Omit<EngineMirrorsOptions, 'open' |
   readonly open: OpenEngineStore | undefined
   /** Undefined: no control plane, so no Secrets. */
   readonly secrets: SecretsSource | undefined
-  /** The store that mirrors everything, of this replica alone. */
-  readonly embedded: { readonly name: string; readonly writer: BulkWriter }
+  /** The store that mirrors everything, of this replica alone; undefined: there is none. */
+  readonly own: { readonly name: string; readonly writer: BulkWriter } | undefined
+  /** Searches are answered from an engine, which is given everything that is cached. Default: from `own`. */
+  readonly searched?: boolean
 }
 
 const NO_ENGINE: OpenEngineStore = ({ kind }) =>
@@ -68,16 +71,28 @@ export class StoreMirrors {
 
   /** Of a registry; undefined while another replica writes to its stores, which then knows better. */
   verdict({ metadata: { name } }: ResourceRegistry): Verdict | undefined {
-    const engines = this.mirrors.healthOf(name)
+    const engines = this.mirrors.healthOf(name, this.searched())
     if (engines.some(({ writing }) => !writing)) return undefined
     const problems = this.#stores.problems.filter(({ registry }) => registry === name)
-    return backendVerdict([this.#embedded(), ...engines], problems)
+    if (this.#options.searched === true && this.searched() === undefined) problems.push(notSearched(name))
+    return backendVerdict([...this.#own(), ...engines], problems)
+  }
+
+  /**
+   * What searches are answered from where that is an engine: the first by the names of the registries, of several that one
+   * registry names OpenSearch.
+   */
+  searched(): EngineMirror | undefined {
+    const [first] = this.#options.searched === true ? this.#stores.stores : []
+    if (first === undefined) return undefined
+    return [...this.mirrors.mirrors()].find((mirror) => mirror.isEngineOf(first))
   }
 
   /** By the name of its store. */
   writerOf(store: string): BulkWriter | undefined {
-    const { embedded } = this.#options
-    return [embedded, ...this.mirrors.mirrors()].find(({ name }) => name === store)?.writer
+    const { own } = this.#options
+    const all = [...(own === undefined ? [] : [own]), ...this.mirrors.mirrors()]
+    return all.find(({ name }) => name === store)?.writer
   }
 
   /** What changed is the state of shards as a rule; a plan of stores is made of another plan of shards alone. */
@@ -91,7 +106,10 @@ export class StoreMirrors {
       registries.current().filter(({ metadata }) => plan.targets.has(metadata.name)),
       plan.shards,
     )
-    this.mirrors.apply(this.#stores.stores, registries.synced ? namedEngines(registries.current()) : undefined)
+    const [first, ...others] = this.#stores.stores
+    const wanted: WantedStore[] = [...others]
+    if (first !== undefined) wanted.unshift(this.#options.searched === true ? { ...first, shards: 'all' } : first)
+    this.mirrors.apply(wanted, registries.synced ? namedEngines(registries.current()) : undefined)
     this.#secrets?.follow(this.mirrors.secretRefs())
   }
 
@@ -100,9 +118,15 @@ export class StoreMirrors {
     return this.#secrets?.get(ref) ?? 'there is no control plane to read the Secret from'
   }
 
-  #embedded(): StoreHealth {
-    const { embedded, letters } = this.#options
-    const { writer, name: store } = embedded
-    return { ...writer.status(), waiting: writer.waiting(), store, deadLetters: letters.count(store) }
+  #own(): StoreHealth[] {
+    const { own, letters } = this.#options
+    if (own === undefined) return []
+    const { writer, name: store } = own
+    return [{ ...writer.status(), waiting: writer.waiting(), store, deadLetters: letters.count(store) }]
   }
+}
+
+function notSearched(registry: string): StorePlanProblem {
+  const message = 'no registry names a search engine to search in (--search-store=registry)'
+  return { registry, reason: 'NoSearchStore', message }
 }

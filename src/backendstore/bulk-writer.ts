@@ -10,16 +10,19 @@
  *   differences written: deletes that were missed go, nothing live is lost, what is unchanged is not written.
  * - A shard that is dropped or leaves the scope loses its documents; one whose member is unreachable keeps them.
  */
-import { gvrKey } from '../kube/group-version.ts'
+import { every } from '../util/every.ts'
 import { sleep } from '../util/sleep.ts'
-import type { Change, RefusedChange, ShardIdentity, WriteSummary } from './backend-store.ts'
+import { Attempts } from './attempts.ts'
+import type { RefusedChange } from './backend-store.ts'
 import { makeBatch, type Batch } from './batch.ts'
+import { BatchOutcomes, nameId } from './batch-outcomes.ts'
 import { BatchSize } from './batch-size.ts'
 import { DEFAULT_BULK_LIMITS, type BulkLimits, type BulkWriterOptions, type BulkWriterStatus } from './bulk-options.ts'
-import { BackendStoreError, isBackendStoreError } from './errors.ts'
+import { BackendStoreError } from './errors.ts'
 import { identityOf } from './manifest.ts'
-import { PendingChanges, shardId, type PendingName, type ShardRef } from './pending-changes.ts'
+import { PendingChanges, type PendingName, type ShardRef } from './pending-changes.ts'
 import { ShardComparisons } from './shard-comparisons.ts'
+import { ShardRemovals } from './shard-removals.ts'
 import { EVERYTHING, isInScope, isSameScope, NOTHING, type StoreScope } from './store-scope.ts'
 
 /** Batches under way: while the store writes one, the next is made. */
@@ -33,21 +36,16 @@ export class BulkWriter {
   readonly #limits: BulkLimits
   readonly #pending: PendingChanges
   readonly #comparisons: ShardComparisons
+  readonly #removals: ShardRemovals
+  readonly #attempts: Attempts
+  readonly #outcomes: BatchOutcomes
   readonly #batchSize: BatchSize
-  readonly #toDrop = new Map<string, ShardIdentity>()
   readonly #inFlight = new Set<Promise<void>>()
   readonly #idle = new Set<() => void>()
   #scope: StoreScope
   #wake: (() => void) | undefined
-  #skipPause: (() => void) | undefined
   #running = false
   #behindSinceMs: number | undefined
-  #failure: BackendStoreError | undefined
-  #failures = 0
-  #purge = false
-  /** The purge is of all there is. */
-  #emptying = false
-  #empty = false
 
   constructor(options: BulkWriterOptions) {
     this.#options = options
@@ -55,11 +53,15 @@ export class BulkWriter {
     this.#scope = options.scope ?? EVERYTHING
     this.#pending = new PendingChanges(this.#limits.pendingNames)
     this.#batchSize = new BatchSize(this.#limits.batchObjects)
-    this.#comparisons = new ShardComparisons({ ...options, pending: this.#pending, scope: () => this.#scope })
+    const parts = { ...options, name: this.#name, scope: () => this.#scope, shards: () => this.#shards() }
+    this.#comparisons = new ShardComparisons({ ...parts, pending: this.#pending })
+    this.#removals = new ShardRemovals(parts)
+    this.#attempts = new Attempts({ ...parts, retryMs: this.#limits.retryMs })
+    this.#outcomes = new BatchOutcomes(parts)
     options.metrics.add(this.#name, {
       pending: () => this.#pending.size,
       lagSeconds: () => this.status().lagMs / 1_000,
-      healthy: () => this.#failure === undefined,
+      healthy: () => this.#attempts.failure === undefined,
       deadLetters: () => options.letters.count(this.#name),
     })
   }
@@ -75,7 +77,7 @@ export class BulkWriter {
 
   status(): BulkWriterStatus {
     const lagMs = this.#behindSinceMs === undefined ? 0 : this.#options.clock.monotonicMs() - this.#behindSinceMs
-    return { pending: this.#pending.size, complete: this.#comparisons.idle, lagMs, failure: this.#failure }
+    return { pending: this.#pending.size, complete: this.#comparisons.idle, lagMs, failure: this.#attempts.failure }
   }
 
   /** Resolves as soon as the store has all that the cache has; at once where this does not run. */
@@ -87,8 +89,7 @@ export class BulkWriter {
   rescope(scope: StoreScope): void {
     const before = this.#scope
     this.#scope = scope
-    this.#emptying = false
-    this.#empty = false
+    this.#removals.keep()
     if (!this.#running) return
     for (const shard of this.#shards()) {
       const now = scope.of(shard.cluster, shard.resource.gvr)
@@ -101,19 +102,18 @@ export class BulkWriter {
   /** Takes everything out of the store, also what others put there. `caughtUp` tells when that is done. */
   empty(): void {
     this.#scope = NOTHING
-    this.#emptying = true
-    this.#purgeNow()
+    this.#removals.empty()
+    this.#behind()
   }
 
   /** `empty` was asked for, and is done. */
   get isEmpty(): boolean {
-    return this.#empty
+    return this.#removals.isEmpty
   }
 
   /** Something changed that the store may have failed for: its address, its credentials. */
   retryNow(): void {
-    this.#failures = 0
-    this.#skipPause?.()
+    this.#attempts.retryNow()
   }
 
   /** Compares all shards with the store, as is done now and then. */
@@ -140,8 +140,8 @@ export class BulkWriter {
     signal.addEventListener('abort', wake, { once: true })
     this.compareAll()
     const stopTimers = [
-      this.#every(this.#limits.reconcileMs, () => this.#reconcile()),
-      this.#every(PURGE_AFTER_MS, () => this.#firstPurge()),
+      every(this.#limits.reconcileMs, this.#options.clock, () => this.#reconcile()),
+      every(PURGE_AFTER_MS, this.#options.clock, () => this.#firstPurge()),
     ]
     while (!signal.aborted) await this.#step(signal)
     for (const stop of [stopListening, ...stopTimers]) stop()
@@ -150,14 +150,15 @@ export class BulkWriter {
     this.#forget()
   }
 
-  /** One piece of work, or a wait for some. Failures of the store end in `#failed`. */
+  /** One piece of work, or a wait for some. */
   async #step(signal: AbortSignal): Promise<void> {
-    if (this.#failures > 0 && !(await this.#pause(signal))) return
-    if (this.#toDrop.size > 0 || this.#purge) return this.#attempt(() => this.#removeShards())
+    if (this.#attempts.paused) await this.#attempts.pause(this.#inFlight, signal)
+    if (signal.aborted) return
+    if (this.#removals.due) return this.#remove()
     if (this.#inFlight.size >= IN_FLIGHT) return Promise.race(this.#inFlight)
     if (this.#pending.size > 0 && (await this.#writeNext(signal))) return
     if (this.#inFlight.size > 0) return Promise.race(this.#inFlight)
-    if (this.#comparisons.due) return this.#attempt(() => this.#comparisons.next())
+    if (this.#comparisons.due) return this.#attempts.make(() => this.#comparisons.next())
     if (signal.aborted) return // while it waited for more to write: nothing would wake it any more
     this.#upToDate()
     await new Promise<void>((resolve) => (this.#wake = resolve))
@@ -175,7 +176,7 @@ export class BulkWriter {
     const bounds = { objects: this.#batchSize.objects, bytes: this.#limits.batchBytes }
     const batch = makeBatch(this.#pending.take(), this.#options.cache, this.#scope, bounds)
     if (batch.names.length === 0) return false
-    const writing = this.#attempt(() => this.#write(batch))
+    const writing = this.#attempts.make(() => this.#write(batch))
     this.#inFlight.add(writing)
     void writing.then(() => this.#inFlight.delete(writing))
     return true
@@ -187,7 +188,7 @@ export class BulkWriter {
     this.#pending.begin(batch.names)
     let putOff: ReadonlySet<string> | undefined
     try {
-      putOff = this.#written(batch, await store.write(batch.changes))
+      putOff = this.#outcomes.settle(batch, await store.write(batch.changes))
     } finally {
       this.#pending.end(batch.names)
       metrics.batch(this.#name, (clock.monotonicMs() - startedMs) / 1_000)
@@ -201,105 +202,14 @@ export class BulkWriter {
   #giveAgain(names: readonly PendingName[], putOff: ReadonlySet<string> | undefined): void {
     this.#batchSize.shrink()
     for (const { namespace, name, force, ...shard } of names) {
-      if (putOff?.has(nameId(identityOf(shard), namespace, name)) !== false) this.#note(shard, namespace, name, force)
+      const id = nameId({ ...identityOf(shard), namespace, name })
+      if (putOff?.has(id) !== false) this.#note(shard, namespace, name, force)
     }
   }
 
-  /** Those that have to be given again, by `nameId`. */
-  #written({ changes }: Batch, summary: WriteSummary): ReadonlySet<string> {
-    const { metrics, letters, logger } = this.#options
-    const { written, deleted, unchanged, rejected, deferred = [] } = summary
-    const counts = { written, deleted, unchanged, rejected: rejected.length, deferred: deferred.length }
-    for (const [outcome, count] of Object.entries(counts)) metrics.documents(this.#name, outcome, count)
-    if (letters.size > 0) this.#settleLetters(changes, [...rejected, ...deferred])
-    for (const refused of rejected) {
-      if (!letters.add(this.#name, refused)) continue
-      const { cluster, resource, namespace, name, reason } = refused
-      const object = namespace === '' ? name : `${namespace}/${name}`
-      const fields = { store: this.#name, cluster, gvr: resource, object, reason: reason.slice(0, 300) }
-      logger.error(fields, 'object refused by the search store')
-    }
-    return new Set(deferred.map((each) => nameId(each, each.namespace, each.name)))
-  }
-
-  #settleLetters(changes: readonly Change[], refused: readonly RefusedChange[]): void {
-    const open = new Set(refused.map((each) => nameId(each, each.namespace, each.name)))
-    for (const change of changes) {
-      if (!open.has(nameId(change, change.namespace, change.name))) this.#options.letters.remove(this.#name, change)
-    }
-  }
-
-  /** Not while a batch is under way that may bring back what is removed. */
-  async #removeShards(): Promise<void> {
+  async #remove(): Promise<void> {
     await Promise.all(this.#inFlight)
-    const emptying = this.#emptying
-    if (emptying && this.#options.store.clear !== undefined) {
-      await this.#options.store.clear()
-      this.#purge = false
-      this.#toDrop.clear()
-    }
-    if (this.#purge) {
-      for (const orphan of await this.#orphans()) this.#toDrop.set(`${orphan.cluster}\n${gvrKey(orphan)}`, orphan)
-      this.#purge = false
-    }
-    for (const [id, shard] of this.#toDrop) {
-      await this.#options.store.dropShard(shard)
-      this.#toDrop.delete(id)
-      this.#options.letters.removeShard(this.#name, shard)
-    }
-    this.#empty = emptying && this.#emptying
-  }
-
-  /** Shards of the store that it is not to mirror, or that the cache does not have, synced or not. */
-  async #orphans(): Promise<ShardIdentity[]> {
-    const stored = await this.#options.store.shards()
-    const cached = new Set([...this.#shards()].map((shard) => shardKey(shard.cluster, shard.resource.gvr)))
-    return stored
-      .filter(
-        (shard) => !cached.has(shardKey(shard.cluster, shard)) || this.#scope.of(shard.cluster, shard) === undefined,
-      )
-      .map(({ cluster, group, resource }) => ({ cluster, group, resource, version: '', kind: '' }))
-  }
-
-  async #attempt(work: () => Promise<void>): Promise<void> {
-    try {
-      await work()
-      this.#succeeded()
-    } catch (error) {
-      this.#failed(error)
-    }
-  }
-
-  #succeeded(): void {
-    if (this.#failure !== undefined) this.#options.logger.info({ store: this.#name }, 'search store recovered')
-    this.#failure = undefined
-    this.#failures = 0
-  }
-
-  #failed(error: unknown): void {
-    const { logger, metrics } = this.#options
-    const failure = isBackendStoreError(error)
-      ? error
-      : new BackendStoreError('failed', 'the search store failed', error)
-    metrics.failed(this.#name, failure.code)
-    if (this.#failure?.code !== failure.code) {
-      logger.error({ store: this.#name, err: failure }, 'search store failed, trying again')
-    }
-    this.#failure = failure
-    this.#failures++
-  }
-
-  /** False where the signal aborted meanwhile. */
-  async #pause(signal: AbortSignal): Promise<boolean> {
-    const [first, most] = this.#limits.retryMs
-    const ms = Math.min(most, first * 2 ** (this.#failures - 1)) * (1 + this.#options.random() / 2)
-    await Promise.all(this.#inFlight)
-    if (this.#failures === 0) return !signal.aborted // asked to try at once meanwhile
-    const skip = new AbortController()
-    this.#skipPause = () => skip.abort(new Error('tried again at once'))
-    await sleep(ms, this.#options.clock, AbortSignal.any([signal, skip.signal])).catch(() => undefined)
-    this.#skipPause = undefined
-    return !signal.aborted
+    await this.#attempts.make(() => this.#removals.carryOut())
   }
 
   #changed(shard: ShardRef, namespace: string, name: string): void {
@@ -321,7 +231,7 @@ export class BulkWriter {
   #drop(shard: ShardRef): void {
     this.#pending.forget(shard)
     this.#comparisons.forget(shard)
-    this.#toDrop.set(shardId(shard), identityOf(shard))
+    this.#removals.add(shard)
     this.#behind()
   }
 
@@ -338,7 +248,7 @@ export class BulkWriter {
   }
 
   #purgeNow(): void {
-    this.#purge = true
+    this.#removals.purge()
     this.#behind()
   }
 
@@ -361,10 +271,8 @@ export class BulkWriter {
       this.#pending.forget(shard)
       this.#comparisons.forget(shard)
     }
-    this.#toDrop.clear()
-    this.#purge = false
-    this.#failure = undefined
-    this.#failures = 0
+    this.#removals.forget()
+    this.#attempts.forget()
     this.#upToDate()
   }
 
@@ -373,28 +281,8 @@ export class BulkWriter {
       for (const { cluster } of resource.shards()) yield { resource, cluster }
     }
   }
-
-  /** Until it returns true. */
-  #every(ms: number, callback: () => boolean | void): () => void {
-    let cancel = (): void => undefined
-    const arm = (): void => {
-      cancel = this.#options.clock.setTimeout(() => {
-        if (callback() !== true) arm()
-      }, ms)
-    }
-    arm()
-    return () => cancel()
-  }
 }
 
 function isSynced({ resource, cluster }: ShardRef): boolean {
   return resource.shards().some((shard) => shard.cluster === cluster && shard.synced)
-}
-
-function shardKey(cluster: string, { group, resource }: { group: string; resource: string }): string {
-  return `${cluster}\n${group}\n${resource}`
-}
-
-function nameId(shard: ShardIdentity, namespace: string, name: string): string {
-  return `${shardKey(shard.cluster, shard)}\n${namespace}\n${name}`
 }

@@ -95,10 +95,10 @@ export class EngineMirrors {
     for (const mirror of this.#mirrorsAndLeaving()) mirror.reopenIfChanged()
   }
 
-  /** Of the engines that a registry names. */
-  healthOf(registry: string): readonly StoreHealth[] {
+  /** Of the engines that a registry names, and of one more. */
+  healthOf(registry: string, also?: EngineMirror): readonly StoreHealth[] {
     return [...this.#mirrors]
-      .filter(({ wanted }) => wanted.registries.includes(registry))
+      .filter((mirror) => mirror === also || mirror.wanted.registries.includes(registry))
       .map((mirror) => ({
         ...mirror.status(),
         waiting: mirror.writer.waiting(),

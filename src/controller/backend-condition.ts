@@ -45,6 +45,7 @@ export function backendVerdict(stores: readonly StoreHealth[], problems: readonl
   if (problem !== undefined) {
     return { status: 'False', reason: problem.reason, message: problems.map(({ message }) => message).join('; ') }
   }
+  if (stores.length === 0) return { status: 'True', reason: 'NoStore', message: 'there is no search store' }
   const behind = stores.filter(({ lagMs }) => lagMs >= 60_000)
   if (behind.length > 0) {
     const message = behind.map((health) => `${health.store} is ${lagText(health)}`).join('; ')

@@ -35,7 +35,7 @@ export interface PlannedStore {
 
 export interface StorePlanProblem {
   readonly registry: string
-  readonly reason: 'BadAddress' | 'OtherCredentials' | 'TooManyStores'
+  readonly reason: 'BadAddress' | 'OtherCredentials' | 'TooManyStores' | 'NoSearchStore'
   /** For people, one sentence. */
   readonly message: string
 }

@@ -17,8 +17,8 @@ export interface SearchParts {
   readonly clusters?: ClusterNames
   /** The printer columns of custom resources; without it their JSON paths alone are fields. */
   readonly columns?: ColumnSource
-  /** How far the store is behind the cache; left out of answers without it. */
-  readonly index?: { status(): IndexStatus }
+  /** How far the store is behind the cache; left out of answers where that is not known here. */
+  readonly index?: { status(): IndexStatus | undefined }
   /** Told of what is bounded; default: nobody is. */
   readonly usage?: Pick<SearchUsage, 'watch'>
 }

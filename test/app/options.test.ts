@@ -436,6 +436,29 @@ describe('commands', () => {
   })
 })
 
+describe('where serve searches', () => {
+  const serve = (...flags: string[]): ServeConfig => {
+    const line = readCommandLine(['serve', ...flags], {}, '0.0.0')
+    assert.ok('run' in line)
+    return line.run as ServeConfig
+  }
+
+  it('is a store of its own, an engine of registries, or nowhere; without search, nowhere', () => {
+    assert.equal(serve().searchStore, 'embedded')
+    assert.equal(serve('--search-store=registry').searchStore, 'registry')
+    assert.equal(serve('--search-store=registry', '--disable-search').searchStore, 'off')
+    assert.throws(() => serve('--search-store=somewhere'), /--search-store/)
+  })
+
+  it('is named in engines by a word that fits into the names of indices', () => {
+    assert.equal(serve('--installation-id=prod1').installationId, 'prod1')
+    assert.equal(serve().installationId, undefined)
+    for (const id of ['a-b', 'Prod', 'x'.repeat(33), 'a*']) {
+      assert.throws(() => serve(`--installation-id=${id}`), /--installation-id: 1 to 32/, id)
+    }
+  })
+})
+
 describe('--rights', () => {
   it('is the members’ own in Karmada, and everything on loopback', () => {
     assert.equal(serve().rights, 'member')

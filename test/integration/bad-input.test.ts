@@ -315,7 +315,7 @@ describe('disks that are full', () => {
       api.join('m1', member.url)
       await api.register('pods', 'v1/Pod')
       await eventually(async () => (await found(api, 'name:web-0')) === 1, 'the first pod in the store')
-      await api.service.store.use((store) => (store as SqliteStore).limitPages(1))
+      await api.service.store!.use((store) => (store as SqliteStore).limitPages(1))
       for (let i = 0; i < 500; i++) member.put(pod(`late-${i}-${'x'.repeat(40)}`))
       await eventually(async () => (await cached(api)).length === 501, 'the cache goes on')
       await eventually(() => api.log.some(({ msg }) => /search store failed/.test(msg)), 'a message')
@@ -325,7 +325,7 @@ describe('disks that are full', () => {
       assert.equal(await found(api, 'name:web-0'), 1, 'what is stored is found')
       const behind = (await api.ok(`${QUERY}?q=web`)) as { index: { pending: number; lagSeconds: number } }
       assert.ok(behind.index.pending > 0, 'and says how far it is behind')
-      await api.service.store.use((store) => (store as SqliteStore).limitPages(1 << 30))
+      await api.service.store!.use((store) => (store as SqliteStore).limitPages(1 << 30))
       await eventually(async () => (await found(api, 'name:late-*')) === 500, 'all of them', 60_000)
       assert.deepEqual(api.faults, [])
     } finally {

@@ -1,6 +1,6 @@
 /**
  * An HTTP proxy in front of a real search engine, which breaks what it is told to: answers that come from the proxy (429, 503,
- * a read-only index), requests that are carried out and whose answers are lost, and an engine that cannot be reached.
+ * a read-only index), requests that are carried out and whose answers are lost, and an engine that cannot be reached, a password.
  */
 import { Agent, createServer, request as httpRequest, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -11,6 +11,8 @@ export interface HttpFaultProxy {
   readonly url: string
   /** From now on; undefined: none. Requests under way are cut where it is `down`. */
   fault: HttpFault | undefined
+  /** Whoever says another is told 401; undefined: nobody is asked. */
+  user: { readonly username: string; readonly password: string } | undefined
   /** How often each struck. */
   readonly struck: ReadonlyMap<HttpFault, number>
   close(): Promise<void>
@@ -28,7 +30,12 @@ export async function startHttpFaultProxy(target: string): Promise<HttpFaultProx
   const agent = new Agent({ keepAlive: true })
   const struck = new Map<HttpFault, number>()
   let fault: HttpFault | undefined
+  let expected: string | undefined
+  let user: HttpFaultProxy['user']
   const server = createServer((incoming, response) => {
+    if (expected !== undefined && incoming.headers.authorization !== expected) {
+      return refuse(incoming, response, [401, 'security_exception'])
+    }
     // Reads go on while an index is read-only.
     const now = fault === 'readOnly' && !isWrite(incoming) ? undefined : fault
     if (now !== undefined) struck.set(now, (struck.get(now) ?? 0) + 1)
@@ -54,6 +61,13 @@ export async function startHttpFaultProxy(target: string): Promise<HttpFaultProx
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     struck,
+    get user() {
+      return user
+    },
+    set user(next) {
+      user = next
+      expected = next && `Basic ${Buffer.from(`${next.username}:${next.password}`).toString('base64')}`
+    },
     get fault() {
       return fault
     },

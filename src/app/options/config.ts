@@ -23,6 +23,11 @@ import { authenticationConfig, servingConfig, type AuthenticationConfig, type Se
 /** What decides on what callers see of the members. */
 export type RightsMode = 'member' | 'control-plane' | 'off'
 
+/**
+ * What `search/query` and the like answer from: a store of this replica's own, the engine that registries name, or nothing.
+ */
+export type SearchStoreMode = 'embedded' | 'registry' | 'off'
+
 export interface CommonConfig {
   readonly logLevel: LogLevel
   readonly staleClusters: 'keep' | 'drop'
@@ -37,6 +42,8 @@ export interface CommonConfig {
   readonly tracing?: TracingConfig | undefined
   /** Where to search; undefined: in the embedded store. */
   readonly engine?: EngineEndpoint | undefined
+  /** Default: embedded. */
+  readonly searchStore?: SearchStoreMode
   /** What names this installation in search engines; undefined: each command has its own way to tell. */
   readonly installationId?: string | undefined
   /** Undefined: a temporary folder, removed at the end. */
@@ -229,6 +236,8 @@ function completeServe(common: CommonConfig, flags: FlagReader, env: Environment
     clusterApiQps: flags.number('cluster-api-qps', 0.001, 1e6),
     clusterApiBurst: flags.number('cluster-api-burst', 1, 1e6),
     search: !flags.bool('disable-search'),
+    // Nobody could ask an embedded store.
+    searchStore: flags.bool('disable-search') ? 'off' : flags.choice('search-store', ['embedded', 'registry', 'off']),
     proxy: !flags.bool('disable-proxy'),
     serving: servingConfig(flags, warnings),
     authentication: authenticationConfig(flags),

@@ -171,5 +171,14 @@ const TRACING: FlagSpec = {
     'TracingConfiguration, as a kube-apiserver’s: the endpoint of a collector (OTLP over gRPC) and how many of a million traces are recorded. Without it: $OTEL_EXPORTER_OTLP_ENDPOINT, else no traces.',
 }
 
+const SEARCH_STORE: FlagSpec = {
+  name: 'search-store',
+  group: 'local',
+  type: 'string',
+  default: 'embedded',
+  honoured:
+    'What search/query and the like answer from. embedded: a store of this replica’s own, with everything that is cached; registry: the search engine that registries name (docs/registries.md), and no store of its own; off: nothing, they are 503.',
+}
+
 /** What `fleetsearch serve` takes beyond karmada-search's own flags. */
-export const SERVE_FLAGS: readonly FlagSpec[] = [DATA_DIR, SERVE_RIGHTS, TRACING, ...LEADER_ELECTION_FLAGS, ...COMMON]
+export const SERVE_FLAGS: readonly FlagSpec[] = [DATA_DIR, SEARCH_STORE, SERVE_RIGHTS, TRACING, ...LEADER_ELECTION_FLAGS, ...COMMON]

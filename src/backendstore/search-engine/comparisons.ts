@@ -33,7 +33,7 @@ function presentQuery(shard: ShardIdentity, index: string): Query {
 }
 
 export async function digestOfShard(search: Searcher, indices: Indices, shard: ShardIdentity): Promise<ShardDigest> {
-  const { current } = await indices.ensure(shard.kind)
+  const current = indices.current(shard.kind)
   const sum = { sum: { sum: { field: FIELD.hash } } }
   const { hits, aggregations } = await search({
     query: shardQuery(shard),
@@ -53,8 +53,7 @@ export async function compareShard(
   manifest: AsyncIterable<readonly ManifestEntry[]>,
 ): Promise<ObjectName[]> {
   await removeOtherKinds(client, search, indices, shard)
-  const { current, older } = await indices.ensure(shard.kind)
-  const standing = await entriesOf(search, shard, current)
+  const standing = await entriesOf(search, shard, indices.current(shard.kind))
   const names: ObjectName[] = []
   for await (const entries of manifest) {
     for (const { namespace, name, uid, resourceVersion } of entries) {
@@ -63,7 +62,7 @@ export async function compareShard(
       if (found !== `${uid}\n${resourceVersion}`) names.push({ namespace, name })
     }
   }
-  if (older.length > 0) await indices.dropEmpty(shard.kind)
+  await indices.dropEmpty(shard.kind)
   return [...names, ...[...standing.keys()].map(splitName)]
 }
 

@@ -21,21 +21,50 @@ if (parentPort !== null) {
 }
 
 function build(documents: EngineDocuments, batch: PackedBatch): BuiltDocuments {
-  const lines: string[] = []
+  const text = new GrowingText(batch.bodies.length * GROWTH)
+  const ends: number[] = []
   const faults = new Map<number, string>()
   for (const change of unpackBatch(batch)) {
     if (change.type === 'delete') continue
     try {
-      lines.push(`${documents.build(change)}\n`)
+      text.add(documents.build(change))
+      text.add('\n')
     } catch (error) {
-      faults.set(lines.length, error instanceof Error ? error.message : String(error))
-      lines.push('')
+      faults.set(ends.length, error instanceof Error ? error.message : String(error))
     }
+    ends.push(text.length)
   }
-  const text = Buffer.from(lines.join(''))
-  const ends = new Int32Array(lines.length)
-  let end = 0
-  for (const [i, line] of lines.entries()) ends[i] = end += Buffer.byteLength(line)
-  const own = new Uint8Array(text) // a Buffer may share its memory with others
-  return transferring({ lines: own, ends, faults }, [own.buffer, ends.buffer])
+  const lines = text.bytes()
+  const places = Int32Array.from(ends)
+  return transferring({ lines, ends: places, faults }, [lines.buffer, places.buffer])
+}
+
+/** A pod's document is five times as long as the pod. */
+const GROWTH = 6
+
+/** Text as UTF-8 in memory of its own, encoded once. */
+class GrowingText {
+  #bytes: Buffer<ArrayBuffer>
+  length = 0
+
+  constructor(capacity: number) {
+    this.#bytes = Buffer.from(new ArrayBuffer(capacity))
+  }
+
+  add(text: string): void {
+    const needed = this.length + text.length * 3 // at most, of UTF-16 units
+    if (needed > this.#bytes.length) this.#grow(needed)
+    this.length += this.#bytes.write(text, this.length)
+  }
+
+  /** What is behind `length` is of no use. */
+  bytes(): Uint8Array<ArrayBuffer> {
+    return new Uint8Array(this.#bytes.buffer)
+  }
+
+  #grow(needed: number): void {
+    const larger = Buffer.from(new ArrayBuffer(Math.max(needed, this.#bytes.length * 2)))
+    larger.set(this.#bytes.subarray(0, this.length))
+    this.#bytes = larger
+  }
 }

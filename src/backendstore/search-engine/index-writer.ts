@@ -95,15 +95,16 @@ export class IndexWriter {
     const summary = new Summary()
     let operations: Operation[] = []
     const moved: Operation[] = []
+    const indices = await this.#indicesOf(changes)
     for (const [i, { id, change }] of changes.entries()) {
       const document = documents[i]
       if (typeof document === 'string') {
         summary.reject(change, document)
         continue
       }
-      const indices = await this.#indices.ensure(change.kind)
-      operations.push({ change, id, index: indices.alias, document, guard: firstGuard(change) })
-      moved.push(...movedFrom(indices, { id, change }))
+      const own = indices.get(change.kind) as KindIndices
+      operations.push({ change, id, index: own.alias, document, guard: firstGuard(change) })
+      moved.push(...movedFrom(own, { id, change }))
     }
     for (let round = 0; operations.length > 0; round++) {
       const outcomes = await sendBulk(this.#client, operations)
@@ -117,6 +118,12 @@ export class IndexWriter {
     }
     await this.#takeOut(moved, summary)
     return summary.finish()
+  }
+
+  /** Made at once where they are missing: an engine takes as long for ten of them as for one. */
+  async #indicesOf(changes: readonly Named[]): Promise<ReadonlyMap<string, KindIndices>> {
+    const kinds = [...new Set(changes.map(({ change }) => change.kind))]
+    return new Map(await Promise.all(kinds.map(async (kind) => [kind, await this.#indices.ensure(kind)] as const)))
   }
 
   #settle(operation: Operation, outcome: Outcome, summary: Summary): void {

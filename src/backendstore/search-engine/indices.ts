@@ -43,6 +43,18 @@ export class Indices {
     return found
   }
 
+  /** The name of the one that documents of a kind are written into, whether it is there or not. */
+  current(kind: string): string {
+    return this.names.index(kind, this.#version)
+  }
+
+  /** Those that there are of other versions. */
+  async older(kind: string): Promise<readonly string[]> {
+    const known = this.#kinds.get(this.names.alias(kind))
+    if (known !== undefined) return (await known).older
+    return (await this.#behind(this.names.alias(kind))).filter((index) => index !== this.current(kind))
+  }
+
   /** Looks anew: an index was removed behind our back. */
   forget(): void {
     this.#kinds.clear()
@@ -66,8 +78,7 @@ export class Indices {
 
   /** Removes indices of other versions that have no document left. */
   async dropEmpty(kind: string): Promise<void> {
-    const { older } = await this.ensure(kind)
-    for (const index of older) {
+    for (const index of await this.older(kind)) {
       const { count } = await this.#client.request<{ count: number }>({
         method: 'GET',
         path: `${pathOf(index)}/_count`,
@@ -81,7 +92,7 @@ export class Indices {
   async #make(kind: string): Promise<KindIndices> {
     await (this.#template ??= this.#putTemplate())
     const alias = this.names.alias(kind)
-    const current = this.names.index(kind, this.#version)
+    const current = this.current(kind)
     const standing = await this.#behind(alias)
     const older = standing.filter((index) => index !== current)
     if (!standing.includes(current)) await this.#create(kind, current, older)
