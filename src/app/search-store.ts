@@ -19,6 +19,8 @@ export interface SearchStoreOptions {
   readonly openEngine: OpenEngineStore
   /** What was in it has to be written again. */
   readonly onLost: (error: BackendStoreError) => void
+  /** Is told what the embedded store's columns take. */
+  readonly onColumnBytes: (bytes: number) => void
 }
 
 /** What passes: a backup holds the file, the engine is not up yet. */
@@ -33,14 +35,14 @@ export async function openSearchStore(
   { log }: Runtime,
   lifecycle: Lifecycle,
 ): Promise<ReopeningStore> {
-  const { folder, engine, installation, openEngine, onLost } = options
+  const { folder, engine, installation, openEngine, onLost, onColumnBytes } = options
   const store = new ReopeningStore(
     engine === undefined
       ? {
           name: 'sqlite',
           capabilities: { atomicBatches: true, shared: false },
           engine: false,
-          open: () => SqliteStore.open({ file: path.join(folder, 'search.db') }),
+          open: () => SqliteStore.open({ file: path.join(folder, 'search.db'), onColumnBytes }),
           onLost,
         }
       : {

@@ -6,6 +6,7 @@ import { randomUUID } from 'node:crypto'
 import type { Route } from '../apiserver/create-listener.ts'
 import type { HealthCheck } from '../apiserver/health.ts'
 import { StoreMetrics } from '../backendstore/bulk-metrics.ts'
+import { columnBytesGauge } from '../backendstore/sqlite/column-metrics.ts'
 import type { WriteGuard } from '../proxy/write-guard.ts'
 import { createWriteServices } from '../proxy/write/write.ts'
 import type { OpenEngineStore } from '../backendstore/engine-store.ts'
@@ -140,7 +141,8 @@ export async function createService(options: ServiceOptions): Promise<Service> {
   const letters = openDeadLetters(folder, runtime, lifecycle)
   const known = (): boolean => informer.synced && whoIsThere()
   const mirroring = { cache, clock, random, logger: log, metrics: new StoreMetrics(metrics), letters, known }
-  const opening = { folder, engine, installation, openEngine }
+  const onColumnBytes = searchStore === 'embedded' && engine === undefined ? columnBytesGauge(metrics) : () => undefined
+  const opening = { folder, engine, installation, openEngine, onColumnBytes }
   const own = searchStore === 'embedded' ? await openOwnIndex(opening, mirroring, runtime, lifecycle) : undefined
   const columns = createColumnSource(crdLookups(cache, fleet, discovery, () => clock.monotonicMs()))
   const sync = new SyncCheck(controller, clock, config.syncTimeoutMs)

@@ -48,6 +48,8 @@ export interface SearchDocument extends DocumentIdentity {
   readonly otherWords: string
   /** By path, of the first value each; identity fields (cluster, kind, …) are left to the store. */
   readonly sortKeys: ReadonlyMap<string, string>
+  /** By path, all of them in their order, each once, as text. */
+  readonly values: ReadonlyMap<string, readonly string[]>
 }
 
 /** A longer annotation is data; only its key stands in the free text. */
@@ -172,6 +174,7 @@ class Draft implements Leaves {
       strongWords: this.#strong.toString(),
       otherWords: this.#other.toString(),
       sortKeys: this.#sortKeys,
+      values: this.#values,
     }
   }
 

@@ -35,6 +35,11 @@ const MARKS: readonly (readonly [TermMark, (key: string) => string])[] = [
   [TIME, timeOfKey],
 ]
 
+/** The value of a key, as it is shown; undefined for what is no value. */
+export function readableKey(key: string): string | undefined {
+  return MARKS.find(([mark]) => key.startsWith(mark))?.[1](key.slice(1))
+}
+
 /** Over the ids in `temp.hit`, of which there are `hits`. */
 export function countFacets(db: DatabaseSync, facets: readonly FacetRequest[], hits: number): FacetResult[] {
   const wide = hits >= MANY_HITS && hits > documents(db) * WIDE
@@ -71,9 +76,8 @@ function countValues(db: DatabaseSync, path: string, wide: boolean): Counted[] {
   for (const { keys, documents } of countKeys(db, { dimensions: [dimension], maxRows: Number.MAX_SAFE_INTEGER - 1 })
     .rows) {
     const key = keys[0] ?? null
-    const read = MARKS.find(([mark]) => key?.startsWith(mark) === true)?.[1]
-    if (key === null || read === undefined) continue
-    const value = read(key.slice(1))
+    const value = key === null ? undefined : readableKey(key)
+    if (value === undefined) continue
     counts.set(value, (counts.get(value) ?? 0) + documents)
   }
   return [...counts].map(([value, count]) => ({ value, count }))

@@ -20,8 +20,13 @@ import { encodeTerms, encodeToken, quoted, TOKEN_SEPARATOR } from './encoding.ts
 import { keyRange } from './key-range.ts'
 import type { Vocabulary } from './vocabulary.ts'
 
+export interface IdQuery {
+  readonly sql: string
+  readonly params: readonly string[]
+}
+
 /** Either an FTS5 expression or a query of ids. */
-export type Filter = { readonly match: string } | { readonly sql: string; readonly params: readonly string[] }
+export type Filter = { readonly match: string } | IdQuery
 
 /** No document has it. */
 const NO_TERM = TERM_SEPARATOR + TERM_SEPARATOR
@@ -36,7 +41,7 @@ export function compileFilter(predicate: Predicate, vocabulary: Vocabulary): Fil
 }
 
 /** The query of ids of a filter. */
-export function filterSql(filter: Filter): { sql: string; params: readonly string[] } {
+export function filterSql(filter: Filter): IdQuery {
   if ('sql' in filter) return filter
   return { sql: 'SELECT rowid AS id FROM idx WHERE idx MATCH ?', params: [filter.match] }
 }

@@ -11,7 +11,7 @@ import { foldCase } from '../../query/tokens.ts'
 import type { Change, ObjectName, ShardIdentity, StoredShard, Upsert, WriteSummary } from '../backend-store.ts'
 import { encodeTerms } from './encoding.ts'
 import { ResourceTable } from './resource-table.ts'
-import { SORT_SLOTS, writing } from './schema.ts'
+import { REMOVED_KEPT, SORT_SLOTS, writing } from './schema.ts'
 
 /** Rows that one transaction deletes of a shard: it holds the lock for about a tenth of a second. */
 const DROP_ROWS = 5_000
@@ -150,14 +150,14 @@ export class IndexWriter {
       folded === name ? null : folded,
       ...[resourceVersion, bodyHash, index.hash],
     )
-    this.#statements.insertKeys.run(id, ...this.#slots(resource, document))
+    this.#statements.insertKeys.run(id, ...this.#slots(resource, document), severalOf(document))
     this.#statements.insertIndex.run(id, ...index.columns)
   }
 
   /** What the index holds of it is as it was. */
   #updateRow(id: number, { change, document, bodyHash }: Prepared): void {
     this.#statements.updateDoc.run(change.uid, change.resourceVersion, bodyHash, id)
-    this.#statements.insertKeys.run(id, ...this.#slots(this.#resources.idOf(change), document))
+    this.#statements.insertKeys.run(id, ...this.#slots(this.#resources.idOf(change), document), severalOf(document))
   }
 
   #slots(resource: number, document: SearchDocument): (string | null)[] {
@@ -175,6 +175,8 @@ export class IndexWriter {
     this.#statements.deleteIndex.run(list)
     this.#statements.deleteDocs.run(list)
     this.#statements.deleteKeys.run(list)
+    this.#statements.tellRemoved.run(list)
+    this.#statements.forgetRemoved.run(REMOVED_KEPT)
   }
 
   #transaction<Result>(run: () => Result): Result {
@@ -186,8 +188,7 @@ export class IndexWriter {
     } catch (error) {
       if (this.#db.isTransaction) this.#db.exec('ROLLBACK')
       this.#resources.reload()
-      this.#nextId = this.#firstFreeId()
-      throw error
+      throw error // ids that were taken are not taken again: readers look for what stands behind the last they know
     }
   }
 
@@ -206,12 +207,14 @@ function prepare(db: DatabaseSync) {
        WHERE cluster = ? AND resource = ? AND namespace = ? AND name = ?`,
     ),
     insertDoc: writing(db, `INSERT INTO doc VALUES (${parameters(11)})`),
-    insertKeys: writing(db, `INSERT OR REPLACE INTO sort_key VALUES (${parameters(1 + SORT_SLOTS)})`),
+    insertKeys: writing(db, `INSERT OR REPLACE INTO sort_key VALUES (${parameters(2 + SORT_SLOTS)})`),
     updateDoc: writing(db, 'UPDATE doc SET uid = ?, version = ?, body_hash = ? WHERE id = ?'),
     insertIndex: writing(db, 'INSERT INTO idx (rowid, terms, name, strong, other) VALUES (?, ?, ?, ?, ?)'),
     deleteIndex: writing(db, 'DELETE FROM idx WHERE rowid IN (SELECT value FROM json_each(?))'),
     deleteDocs: writing(db, 'DELETE FROM doc WHERE id IN (SELECT value FROM json_each(?))'),
     deleteKeys: writing(db, 'DELETE FROM sort_key WHERE id IN (SELECT value FROM json_each(?))'),
+    tellRemoved: writing(db, 'INSERT INTO removed (doc) SELECT value FROM json_each(?)'),
+    forgetRemoved: writing(db, 'DELETE FROM removed WHERE seq <= (SELECT max(seq) FROM removed) - ?'),
     idsOfShard: db.prepare('SELECT id FROM doc WHERE cluster = ? AND resource = ? LIMIT ?'),
     namesOfShard: db.prepare('SELECT id, namespace, name FROM doc WHERE cluster = ? AND resource = ?'),
     shards: db.prepare(
@@ -239,6 +242,18 @@ function indexRow({ terms, nameWords, strongWords, otherWords }: SearchDocument)
   const sum = crc32(otherWords, crc32(strongWords, crc32(terms)))
   return { columns, hash: crc32(terms) * 2 ** 21 + (sum & 0x1f_ffff) }
 }
+
+/** Of the fields that may have several values and are counted by them (`counts.ts`), those of which the document has several. */
+function severalOf({ values }: SearchDocument): string | null {
+  let several: Record<string, readonly string[]> | undefined
+  for (const path of COUNTED_WHOLE) {
+    const found = values.get(path)
+    if (found !== undefined && found.length > 1) (several ??= {})[path] = found
+  }
+  return several === undefined ? null : JSON.stringify(several)
+}
+
+const COUNTED_WHOLE = ['owner', 'node', 'image'] as const
 
 /** Only the last change of a name counts. */
 function lastOfEachName(batch: Iterable<Change>): Iterable<Change> {

@@ -3,6 +3,7 @@ import { parentPort, workerData } from 'node:worker_threads'
 import type { CountRequest, SearchRequest, VocabularyRequest } from '../../query/search-request.ts'
 import { openForReading } from './database.ts'
 import { IndexReader } from './index-reader.ts'
+import type { ReadAheadSlice } from './read-ahead.ts'
 import { toStoreError } from './sqlite-errors.ts'
 import { serveOpened } from '../worker-rpc.ts'
 
@@ -21,6 +22,7 @@ if (parentPort !== null) {
       search: (request: SearchRequest) => reader.search(request),
       count: (request: CountRequest) => reader.count(request),
       vocabulary: (request: VocabularyRequest) => reader.vocabulary(request),
+      readAhead: (): ReadAheadSlice => ({ more: reader.readAhead(), bytes: reader.columnBytes() }),
       close: () => db.close(),
     }
   })

@@ -3,10 +3,16 @@ import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { tokenizeOption } from './encoding.ts'
 
 /** Kept in `user_version`. Raise it whenever documents or tables change: an older file is made anew, not migrated. */
-export const SCHEMA_VERSION = 1
+export const SCHEMA_VERSION = 2
 
 /** Sort keys of one document; pods have about 22. A kind's later ones are not sortable. */
 export const SORT_SLOTS = 32
+
+/** The column of a document's sort keys that lists the values of fields that have several: JSON, by path. */
+export const SEVERAL = 'several'
+
+/** So many of the documents that are gone are told in `removed`; a reader that is behind more starts anew. */
+export const REMOVED_KEPT = 100_000
 
 /** Larger pages hold more rows; FTS5 fills one page each with a leaf of 8,000 bytes. */
 const PAGE_BYTES = 8_192
@@ -59,7 +65,8 @@ export function createSchema(db: DatabaseSync): void {
       name TEXT NOT NULL, uid TEXT NOT NULL, resource_name TEXT NOT NULL, name_fold TEXT, version TEXT NOT NULL, body_hash INTEGER NOT NULL,
       index_hash INTEGER NOT NULL
     );
-    CREATE TABLE IF NOT EXISTS sort_key (id INTEGER PRIMARY KEY, ${slotColumns().join(', ')});
+    CREATE TABLE IF NOT EXISTS sort_key (id INTEGER PRIMARY KEY, ${slotColumns().join(', ')}, ${SEVERAL} TEXT);
+    CREATE TABLE IF NOT EXISTS removed (seq INTEGER PRIMARY KEY, doc INTEGER NOT NULL);
     CREATE UNIQUE INDEX IF NOT EXISTS doc_name ON doc (cluster, resource, namespace, name);
     CREATE VIRTUAL TABLE IF NOT EXISTS idx USING fts5 (
       terms, name, strong, other,

@@ -24,6 +24,7 @@ import type {
 import { isBackendStoreError } from '../errors.ts'
 import { markDamaged } from './database.ts'
 import { packBatch } from '../packed-batch.ts'
+import { ReadAhead } from './read-ahead.ts'
 import type { ReaderData } from './reader-worker.ts'
 import { WorkerClient } from '../worker-rpc.ts'
 import { Snapshots } from './snapshots.ts'
@@ -32,6 +33,8 @@ import type { WriterData } from './writer-worker.ts'
 export interface SqliteStoreOptions {
   /** Made where it is missing; made anew where it is of another version or damaged. One process at a time. */
   readonly file: string
+  /** Is told what the columns in memory take, whenever that is known anew; at most `MAX_COLUMN_BYTES`. */
+  readonly onColumnBytes?: (bytes: number) => void
 }
 
 export class SqliteStore implements BackendStore {
@@ -41,16 +44,20 @@ export class SqliteStore implements BackendStore {
   readonly #writer: WorkerClient
   readonly #reader: WorkerClient
   readonly #snapshots: Snapshots
+  readonly #ahead: ReadAhead
 
-  private constructor(file: string, writer: WorkerClient, reader: WorkerClient) {
+  private constructor({ file, onColumnBytes }: SqliteStoreOptions, writer: WorkerClient, reader: WorkerClient) {
     this.#file = file
     this.#writer = writer
     this.#reader = reader
     this.#snapshots = new Snapshots(file)
+    this.#ahead = new ReadAhead(() => reader.call('readAhead', undefined), onColumnBytes ?? (() => undefined))
+    this.#ahead.want()
   }
 
   /** Rejects with `BackendStoreError` where the file cannot be opened. */
-  static async open({ file }: SqliteStoreOptions): Promise<SqliteStore> {
+  static async open(options: SqliteStoreOptions): Promise<SqliteStore> {
+    const { file } = options
     const writer = new WorkerClient('sqlite/writer-worker', { file } satisfies WriterData)
     const clients = [writer]
     try {
@@ -58,7 +65,7 @@ export class SqliteStore implements BackendStore {
       const reader = new WorkerClient('sqlite/reader-worker', { file } satisfies ReaderData)
       clients.push(reader)
       await reader.call('ready', undefined)
-      return new SqliteStore(file, writer, reader)
+      return new SqliteStore(options, writer, reader)
     } catch (error) {
       await Promise.all(clients.map((client) => client.close()))
       throw error
@@ -68,7 +75,7 @@ export class SqliteStore implements BackendStore {
   write(batch: readonly Change[]): Promise<WriteSummary> {
     const packed = packBatch(batch)
     const transfer = [packed.bodies.buffer as ArrayBuffer, packed.numbers.buffer as ArrayBuffer]
-    return this.#noticing(this.#writer.call('write', packed, transfer))
+    return this.#noticing(this.#changing(this.#writer.call('write', packed, transfer)))
   }
 
   compare(shard: ShardIdentity, manifest: AsyncIterable<readonly ManifestEntry[]>): Promise<readonly ObjectName[]> {
@@ -94,7 +101,7 @@ export class SqliteStore implements BackendStore {
   }
 
   dropShard({ cluster, group, resource }: Pick<ShardIdentity, 'cluster' | 'group' | 'resource'>): Promise<void> {
-    return this.#noticing(this.#writer.call('dropShard', { cluster, group, resource }))
+    return this.#noticing(this.#changing(this.#writer.call('dropShard', { cluster, group, resource })))
   }
 
   shards(): Promise<readonly StoredShard[]> {
@@ -130,6 +137,12 @@ export class SqliteStore implements BackendStore {
     await this.#snapshots.close()
     await this.#reader.close()
     await this.#writer.close() // the last connection moves the journal into the file, which a reader cannot
+  }
+
+  async #changing<Result>(call: Promise<Result>): Promise<Result> {
+    const result = await call
+    this.#ahead.want()
+    return result
   }
 
   /** Most damage is met long after the file was opened: then the next start makes it anew. */

@@ -5,7 +5,7 @@
 import type { DatabaseSync } from 'node:sqlite'
 import type { Predicate } from '../../query/resolve.ts'
 import type { VisibleDocuments, VisibleResource } from '../../query/search-request.ts'
-import { filterSql, type Filter } from './filter.ts'
+import { filterSql, type Filter, type IdQuery } from './filter.ts'
 
 /** In the place of a namespace: any. No namespace has such a name. */
 const ANY = '*'
@@ -41,7 +41,7 @@ export function visibleHint({ parts }: VisibleDocuments): Predicate | undefined 
 }
 
 /** The filter with only visible documents left. Its tables hold until the next call on this connection. */
-export function restrict(db: DatabaseSync, filter: Filter, visible: VisibleDocuments): Filter {
+export function restrict(db: DatabaseSync, filter: Filter, visible: VisibleDocuments): IdQuery {
   db.exec(TABLES)
   for (const table of ['seen_cluster', 'seen_resource', 'seen_namespace', 'seen_name']) db.exec(`DELETE FROM ${table}`)
   const cluster = db.prepare('INSERT INTO seen_cluster VALUES (?, ?)')

@@ -1,0 +1,151 @@
+/**
+ * Which rows a predicate finds: what the columns tell from them, what they do not from the index, with as few questions to
+ * it as there are parts that need one.
+ */
+import type { DatabaseSync } from 'node:sqlite'
+import type { Predicate, TextPredicate } from '../../../query/resolve.ts'
+import { compileFilter, compileText } from '../filter.ts'
+import { TEXT_PARTS } from '../rank.ts'
+import type { Vocabulary } from '../vocabulary.ts'
+import type { MemoryColumns } from './columns.ts'
+import { indexHits } from './index-hits.ts'
+import { emptyMask, intersect, invert, isEmpty, unite, type Mask } from './mask.ts'
+import { rowsWith } from './rows-with.ts'
+import { isOfPath, type PathPredicate } from './value-tests.ts'
+
+/** Of one answer. */
+export class ColumnFilter {
+  readonly #db: DatabaseSync
+  readonly #columns: MemoryColumns
+  readonly #vocabulary: Vocabulary
+  /** Texts that rank are asked for part by part anyway. */
+  readonly #ranked: readonly TextPredicate[]
+  readonly #parts = new Map<TextPredicate, readonly Mask[]>()
+
+  constructor(db: DatabaseSync, columns: MemoryColumns, vocabulary: Vocabulary, ranked: readonly TextPredicate[]) {
+    this.#db = db
+    this.#columns = columns
+    this.#vocabulary = vocabulary
+    this.#ranked = ranked
+  }
+
+  /** Live rows only. */
+  found(predicate: Predicate): Mask {
+    const mask = this.#eval(predicate)
+    const live = this.#columns.rows.live
+    for (let row = 0; row < live.length; row++) mask[row] = (mask[row] as number) & (live[row] as number)
+    return mask
+  }
+
+  /** Of a ranked text: where each part of a document has it (`TEXT_PARTS`). */
+  parts(text: TextPredicate): readonly Mask[] {
+    const known = this.#parts.get(text)
+    if (known !== undefined) return known
+    const { rows } = this.#columns
+    const masks = TEXT_PARTS.map((part) => indexHits(this.#db, compileText(text, this.#vocabulary, [part]), rows))
+    this.#parts.set(text, masks)
+    return masks
+  }
+
+  #eval(predicate: Predicate): Mask {
+    const own = this.#fromColumns(predicate)
+    if (own !== undefined) return own
+    switch (predicate.type) {
+      case 'and':
+        return this.#all(predicate.children)
+      case 'or':
+        return this.#any(predicate.children)
+      case 'not':
+        return invert(this.#eval(predicate.child))
+      default:
+        return this.#indexed(predicate)
+    }
+  }
+
+  /** The columns first: often they leave nothing to ask. */
+  #all(children: readonly Predicate[]): Mask {
+    let mask: Mask | undefined
+    const rest: Predicate[] = []
+    for (const child of children) {
+      const own = this.#fromColumns(child)
+      if (own === undefined) rest.push(child)
+      else mask = mask === undefined ? own : intersect(mask, own)
+    }
+    const apart = rest.filter((child) => this.#isApart(child))
+    const together = rest.filter((child) => !apart.includes(child))
+    const asked = together.length === 0 ? apart : [...apart, { type: 'and' as const, children: together }]
+    for (const child of asked) {
+      if (mask !== undefined && isEmpty(mask)) return mask
+      const found = child.type === 'and' ? this.#indexed(child) : this.#eval(child)
+      mask = mask === undefined ? found : intersect(mask, found)
+    }
+    return mask ?? emptyMask(this.#columns.rows.length).fill(1)
+  }
+
+  #any(children: readonly Predicate[]): Mask {
+    let mask = emptyMask(this.#columns.rows.length)
+    const together: Predicate[] = []
+    for (const child of children) {
+      const own = this.#fromColumns(child)
+      if (own !== undefined) mask = unite(mask, own)
+      else if (this.#isApart(child)) mask = unite(mask, this.#eval(child))
+      else together.push(child)
+    }
+    if (together.length > 0) mask = unite(mask, this.#indexed({ type: 'or', children: together }))
+    return mask
+  }
+
+  /** Whether the columns, or what is known of ranked texts, answer part of it: then it is no question for the index alone. */
+  #isApart(predicate: Predicate): boolean {
+    switch (predicate.type) {
+      case 'and':
+      case 'or':
+        return predicate.children.some((child) => this.#isTold(child) || this.#isApart(child))
+      case 'not':
+        return true
+      case 'phrase':
+      case 'wordGlob':
+        return this.#ranked.includes(predicate)
+      default:
+        return false
+    }
+  }
+
+  #isTold(predicate: Predicate): boolean {
+    switch (predicate.type) {
+      case 'all':
+        return true
+      case 'and':
+      case 'or':
+        return predicate.children.every((child) => this.#isTold(child))
+      case 'not':
+        return this.#isTold(predicate.child)
+      default:
+        return isOfPath(predicate) && rowsWith(this.#columns, predicate) !== undefined
+    }
+  }
+
+  #indexed(predicate: Predicate): Mask {
+    if ((predicate.type === 'phrase' || predicate.type === 'wordGlob') && this.#ranked.includes(predicate)) {
+      const [name = emptyMask(0), ...more] = this.parts(predicate)
+      return more.reduce<Mask>(unite, name.slice())
+    }
+    return indexHits(this.#db, compileFilter(predicate, this.#vocabulary), this.#columns.rows)
+  }
+
+  #fromColumns(predicate: Predicate): Mask | undefined {
+    if (!this.#isTold(predicate)) return undefined
+    switch (predicate.type) {
+      case 'all':
+        return emptyMask(this.#columns.rows.length).fill(1)
+      case 'and':
+        return this.#all(predicate.children)
+      case 'or':
+        return this.#any(predicate.children)
+      case 'not':
+        return invert(this.#fromColumns(predicate.child) as Mask)
+      default:
+        return rowsWith(this.#columns, predicate as PathPredicate)?.()
+    }
+  }
+}
