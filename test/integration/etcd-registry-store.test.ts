@@ -9,6 +9,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import type { ResourceVersion } from '../../src/kube/names.ts'
 import { isStatusError } from '../../src/kube/status-error.ts'
+import { parseEncryptionConfiguration } from '../../src/registry/encryption/encryption-configuration.ts'
 import { EtcdRegistryStore, type EtcdRegistryStoreOptions } from '../../src/registry/etcd/registry-store.ts'
 import { ResourceRegistries } from '../../src/registry/resource-registries.ts'
 import type { RegistryEvent, RegistryStore } from '../../src/registry/registry-store.ts'
@@ -31,6 +32,9 @@ function open(servers: readonly string[], options: Partial<EtcdRegistryStoreOpti
     ...options,
   })
 }
+
+const configuration = (...resources: readonly object[]): string =>
+  JSON.stringify({ apiVersion: 'apiserver.config.k8s.io/v1', kind: 'EncryptionConfiguration', resources })
 
 const unavailable = (error: unknown): boolean => isStatusError(error, 'serviceUnavailable')
 const versionOf = (object: { metadata: { resourceVersion: string } }): ResourceVersion =>
@@ -154,6 +158,28 @@ describe('registries in one etcd', () => {
     assert.deepEqual(watch.names(), ['DELETED good', 'ADDED later'])
     await watch.stop()
     await store.close()
+  })
+
+  it('notes are encrypted as registries are, written anew under a new key, and one that cannot be read hides no other', async () => {
+    const rule = (name: string): object => ({
+      resources: ['*.*'],
+      providers: [
+        { aescbc: { keys: [{ name, secret: Buffer.alloc(32, name).toString('base64') }] } },
+        { identity: {} },
+      ],
+    })
+    const by = (name: string): EtcdRegistryStore =>
+      open(etcd.urls, { prefix: '/notes', transformer: parseEncryptionConfiguration(configuration(rule(name))) })
+    const stores = { plain: open(etcd.urls, { prefix: '/notes' }), one: by('one'), two: by('two') }
+    const at = '/notes/search.karmada.io/fleetsearch/engines/x'
+    await stores.one.note('engines/x', 'https://user:hunter2@host')
+    assert.match((await etcd.get(at))?.value ?? '', /^k8s:enc:aescbc:v1:one:/)
+    assert.deepEqual(await stores.one.notes(), new Map([['engines/x', 'https://user:hunter2@host']]))
+    await stores.plain.note('engines/y', 'plain')
+    assert.deepEqual(await stores.two.notes(), new Map([['engines/y', 'plain']]))
+    await stores.two.note('engines/x', 'again')
+    assert.match((await etcd.get(at))?.value ?? '', /^k8s:enc:aescbc:v1:two:/)
+    await Promise.all(Object.values(stores).map((store) => store.close()))
   })
 
   it('several processes share it: each sees what the others write', async () => {

@@ -139,12 +139,13 @@ export class EtcdRegistryStore implements RegistryStore {
 
   async notes(): Promise<ReadonlyMap<string, string>> {
     const { kvs } = await this.#listAll(this.#notes, endOf(this.#notes))
-    return new Map(kvs.map(({ key, value }) => [key.slice(this.#notes.length), value.toString()]))
+    return new Map(kvs.flatMap((stored) => this.#readableNote(stored)))
   }
 
   note(name: string, text: string): Promise<void> {
+    const key = this.#notes + name
     return this.#overwrite('update', name, (found) =>
-      found?.value.toString() === text ? undefined : { put: Buffer.from(text) },
+      this.#values.isText(found, text) ? undefined : { put: this.#values.encodeText(key, text) },
     )
   }
 
@@ -252,6 +253,15 @@ export class EtcdRegistryStore implements RegistryStore {
       return [this.#values.decode(stored)]
     } catch (err) {
       this.#logger.warn({ err }, 'a registry cannot be read')
+      return []
+    }
+  }
+
+  #readableNote(stored: KeyValue): [name: string, text: string][] {
+    try {
+      return [[stored.key.slice(this.#notes.length), this.#values.decodeText(stored)]]
+    } catch (err) {
+      this.#logger.warn({ err }, 'a note beside the registries cannot be read')
       return []
     }
   }

@@ -34,6 +34,27 @@ export class RegistryValues {
     }
   }
 
+  /** Of a note. */
+  encodeText(key: string, text: string): Buffer {
+    return this.#transformer.toStorage(text, key)
+  }
+
+  /** Throws `ValueTransformerError` for what cannot be decrypted. */
+  decodeText(stored: KeyValue): string {
+    return this.#open(stored).text
+  }
+
+  /** It has that text, as it would be written today. */
+  isText(stored: KeyValue | undefined, text: string): boolean {
+    try {
+      if (stored === undefined) return false
+      const opened = this.#open(stored)
+      return opened.text === text && !opened.isStale
+    } catch {
+      return false // as good as none: it is written over
+    }
+  }
+
   /** Would be written otherwise today: by another key or provider. */
   isStale(stored: KeyValue): boolean {
     return this.#open(stored).isStale
