@@ -5,6 +5,7 @@ import {
   createResourceRegistriesHandler,
   type ResourceRegistriesHandlerOptions,
 } from '../apiserver/resource-registries.ts'
+import type { EngineKind } from '../backendstore/engine-store.ts'
 import type { Cache } from '../cache/cache.ts'
 import type { DiscoveryTracker } from '../controller/discovery-tracker.ts'
 import type { Fleet } from '../fleet/fleet.ts'
@@ -24,7 +25,9 @@ import type { MemberDiscovery } from '../proxy/ports.ts'
 import { createSearchCacheHandler } from '../search/cache-handler.ts'
 import { createDeadLettersHandler, type DeadLetterBox } from '../search/dead-letters-handler.ts'
 import { searchEndpoints } from '../search/endpoints.ts'
+import { createPassthroughHandler } from '../search/passthrough/handler.ts'
 import { SearchUsage } from '../search/search-usage.ts'
+import type { NativeSearch } from '../query/native-search.ts'
 import type { Registry } from '../telemetry/metrics.ts'
 import { whenSynced } from './first-sync-gate.ts'
 import type { SearchSource } from './search-source.ts'
@@ -77,6 +80,8 @@ interface Fields {
 
 interface SearchParts {
   readonly source: SearchSource
+  /** The store that is in an engine of that kind, for searches in its own language; undefined: there is none. */
+  readonly native: (kind: EngineKind) => NativeSearch | undefined
   readonly letters: DeadLetterBox
   readonly metrics: Registry
 }
@@ -85,7 +90,7 @@ function searchRoutes(
   { search, runtime: { clock } }: ServiceOptions,
   { fleet, cache, columns, fields, ...parts }: PluginParts & Fields,
   { known }: DiscoveryTracker,
-  { source, letters, metrics }: SearchParts,
+  { source, native, letters, metrics }: SearchParts,
 ): Route[] {
   if (!search) return []
   const prefix = `/apis/${SEARCH_GROUP_VERSION}/search`
@@ -104,6 +109,13 @@ function searchRoutes(
       usage: new SearchUsage(metrics),
     }),
     'dead-letters': createDeadLettersHandler({ rights, cache }, letters),
+    opensearch: createPassthroughHandler({ rights, cache, engine: 'opensearch', native: () => native('opensearch') }),
+    elasticsearch: createPassthroughHandler({
+      rights,
+      cache,
+      engine: 'elasticsearch',
+      native: () => native('elasticsearch'),
+    }),
   }
   return [
     { prefix: `${prefix}/cache`, handler: cacheHandler, errorField: true },

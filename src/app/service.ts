@@ -206,6 +206,7 @@ export async function createService(options: ServiceOptions): Promise<Service> {
       registries: { registries, clock, random, stats: registryStats(controller, cache) },
       discovery,
       source,
+      native: (kind) => (engine?.kind === kind ? own?.store.native : mirrors.first(kind)?.store.native),
       metrics,
       letters: {
         list: () => letters.list(),

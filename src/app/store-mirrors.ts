@@ -1,7 +1,7 @@
 /** Joins what registries say of their stores with the mirrors that write to them. */
 import type { EngineMirror, WantedStore } from '../backendstore/engine-mirror.ts'
 import { EngineMirrors, type EngineMirrorsOptions } from '../backendstore/engine-mirrors.ts'
-import type { OpenEngineStore } from '../backendstore/engine-store.ts'
+import type { EngineKind, OpenEngineStore } from '../backendstore/engine-store.ts'
 import { BackendStoreError } from '../backendstore/errors.ts'
 import type { BulkWriter } from '../backendstore/bulk-writer.ts'
 import type { ResourceRegistry } from '../api/resource-registry.ts'
@@ -83,9 +83,12 @@ export class StoreMirrors {
    * registry names OpenSearch.
    */
   searched(): EngineMirror | undefined {
-    const [first] = this.#options.searched === true ? this.#stores.stores : []
-    if (first === undefined) return undefined
-    return [...this.mirrors.mirrors()].find((mirror) => mirror.isEngineOf(first))
+    return this.#options.searched === true ? this.#mirrorOf(this.#stores.stores[0]) : undefined
+  }
+
+  /** The first engine of that kind by the names of the registries. */
+  first(kind: EngineKind): EngineMirror | undefined {
+    return this.#mirrorOf(this.#stores.stores.find((store) => store.kind === kind))
   }
 
   /** By the name of its store. */
@@ -111,6 +114,11 @@ export class StoreMirrors {
     if (first !== undefined) wanted.unshift(this.#options.searched === true ? { ...first, shards: 'all' } : first)
     this.mirrors.apply(wanted, registries.synced ? namedEngines(registries.current()) : undefined)
     this.#secrets?.follow(this.mirrors.secretRefs())
+  }
+
+  #mirrorOf(store: WantedStore | undefined): EngineMirror | undefined {
+    if (store === undefined) return undefined
+    return [...this.mirrors.mirrors()].find((mirror) => mirror.isEngineOf(store))
   }
 
   #credentials(ref: StoreSecretRef | undefined) {

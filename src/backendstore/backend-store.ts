@@ -14,6 +14,7 @@
  * - An embedded store keeps no object's body; one in an engine keeps what karmada-search's documents have (spec and status).
  *   Nothing of a Secret's values ever reaches a store, nor of one inside of another object.
  */
+import type { NativeSearch } from '../query/native-search.ts'
 import type { SearchStore } from '../query/search-request.ts'
 
 /** One resource of one cluster. */
@@ -112,6 +113,8 @@ export interface BackendStoreWriter {
 }
 
 export interface BackendStore extends BackendStoreWriter, SearchStore {
+  /** Of stores in engines alone. */
+  readonly native?: NativeSearch
   /** Bytes it occupies. */
   size(): Promise<number>
   /** Waits for what is running, then lets go of everything. Later calls reject with code `closed`. */

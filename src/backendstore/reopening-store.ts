@@ -3,6 +3,7 @@
  * when how to open it changes, and when what is stored turns out damaged or its thread has ended. What is under way then
  * ends as it does; its caller tries again.
  */
+import type { NativeSearch } from '../query/native-search.ts'
 import type {
   CountRequest,
   CountResult,
@@ -28,7 +29,7 @@ import { BackendStoreError, isBackendStoreError } from './errors.ts'
 export interface ReopeningStoreOptions {
   readonly name: string
   readonly capabilities: StoreCapabilities
-  /** Whether the stores have `digest` and `clear`. */
+  /** Whether the stores have `digest`, `clear` and `native`. */
   readonly engine: boolean
   /** Rejects with `BackendStoreError`. */
   readonly open: () => Promise<BackendStore>
@@ -41,6 +42,7 @@ export class ReopeningStore implements BackendStore {
   readonly capabilities: StoreCapabilities
   readonly digest?: NonNullable<BackendStore['digest']>
   readonly clear?: NonNullable<BackendStore['clear']>
+  readonly native?: NativeSearch
   /** There as soon as a store was opened that has it. */
   snapshot?: () => Promise<SearchSnapshot>
   readonly #options: ReopeningStoreOptions
@@ -58,6 +60,10 @@ export class ReopeningStore implements BackendStore {
     if (options.engine) {
       this.digest = (shard) => this.use((store) => ownDigest(store, shard))
       this.clear = () => this.use((store) => store.clear?.() ?? Promise.resolve())
+      this.native = {
+        search: (request) => this.use((store) => nativeOf(store).search(request)),
+        version: () => this.use((store) => nativeOf(store).version()),
+      }
     }
   }
 
@@ -162,4 +168,9 @@ function ownDigest(store: BackendStore, shard: ShardIdentity): Promise<ShardDige
 function snapshotOf(store: BackendStore): Promise<SearchSnapshot> {
   if (store.snapshot === undefined) throw new BackendStoreError('unsupported', 'this store holds no states')
   return store.snapshot()
+}
+
+function nativeOf(store: BackendStore): NativeSearch {
+  if (store.native === undefined) throw new BackendStoreError('unsupported', 'this store is no search engine')
+  return store.native
 }

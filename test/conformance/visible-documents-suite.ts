@@ -27,9 +27,10 @@ const RUNS = Number(process.env['FLEETSEARCH_TEST_RUNS'] ?? 40)
 const QUERIES_PER_WORLD = 6
 
 /** A choice for each (cluster, resource) that the objects have: all, nothing, or some of its namespaces and names. */
-type Choice = 'everything' | 'nothing' | { readonly namespaces: readonly number[]; readonly names: readonly number[] }
+export type Choice =
+  'everything' | 'nothing' | { readonly namespaces: readonly number[]; readonly names: readonly number[] }
 
-const choice: fc.Arbitrary<Choice> = fc.oneof(
+export const choice: fc.Arbitrary<Choice> = fc.oneof(
   fc.constant<Choice>('everything'),
   fc.constant<Choice>('nothing'),
   fc.record({
@@ -38,7 +39,7 @@ const choice: fc.Arbitrary<Choice> = fc.oneof(
   }),
 )
 
-function visibleOf(objects: readonly OracleObject[], choices: readonly Choice[]): VisibleDocuments {
+export function visibleOf(objects: readonly OracleObject[], choices: readonly Choice[]): VisibleDocuments {
   const clusters = new Map<string, Map<string, OracleObject[]>>()
   for (const object of objects) {
     const { cluster, group, resource } = object.identity
@@ -74,7 +75,7 @@ function resourcePart(objects: readonly OracleObject[], chosen: Choice): Visible
   return [{ group, resource, everything: false, namespaces, names }]
 }
 
-function isVisible({ identity }: OracleObject, { clusters, parts }: VisibleDocuments): boolean {
+export function isVisible({ identity }: OracleObject, { clusters, parts }: VisibleDocuments): boolean {
   const { cluster, group, resource, namespace, name } = identity
   const part = parts[clusters.get(cluster) ?? -1] ?? []
   return part.some(

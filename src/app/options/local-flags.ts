@@ -181,4 +181,11 @@ const SEARCH_STORE: FlagSpec = {
 }
 
 /** What `fleetsearch serve` takes beyond karmada-search's own flags. */
-export const SERVE_FLAGS: readonly FlagSpec[] = [DATA_DIR, SEARCH_STORE, SERVE_RIGHTS, TRACING, ...LEADER_ELECTION_FLAGS, ...COMMON]
+export const SERVE_FLAGS: readonly FlagSpec[] = [
+  DATA_DIR,
+  SEARCH_STORE,
+  SERVE_RIGHTS,
+  TRACING,
+  ...LEADER_ELECTION_FLAGS,
+  ...COMMON,
+]

@@ -33,6 +33,11 @@ export class IndexNames {
     return `${this.prefix}${version}-${kindPart(kind)}`
   }
 
+  /** The shared alias of one of the installation's indices. */
+  shared(index: string): string {
+    return sharedAlias(index.slice(this.prefix.length).replace(/^[^-]*-/, ''))
+  }
+
   /** Of the template for all of a version, and of the indices it is for. */
   template(version: string): { readonly name: string; readonly pattern: string } {
     return { name: this.prefix + version, pattern: `${this.prefix}${version}-*` }

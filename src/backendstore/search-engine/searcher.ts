@@ -43,23 +43,35 @@ export function searcherOf(
   indices: string,
   pointInTime?: { readonly id: string; readonly keepAlive: string },
 ): Searcher {
-  return async (body) => {
+  return (body) => {
     const sent = { _source: false, ...body }
-    const answer =
-      pointInTime === undefined
-        ? await client.request<EngineAnswer>({
-            method: 'POST',
-            path: pathOf(indices, '_search'),
-            query: { ignore_unavailable: true, allow_no_indices: true, allow_partial_search_results: false },
-            body: sent,
-          })
-        : await client.request<EngineAnswer>({
-            method: 'POST',
-            path: '/_search',
-            query: { allow_partial_search_results: false },
-            body: { ...sent, pit: { id: pointInTime.id, keep_alive: pointInTime.keepAlive } },
-          })
-    if (answer.timed_out) throw new EngineError(0, 'timed_out', 'a search took too long')
-    return answer
+    if (pointInTime === undefined) return searchIndices(client, indices, sent)
+    const { id, keepAlive } = pointInTime
+    return send(client, '/_search', {}, { ...sent, pit: { id, keep_alive: keepAlive } })
   }
+}
+
+/** `indices`: names of them or of aliases, by commas; those that there are not hold nothing. */
+export function searchIndices<Answer extends Timed>(
+  client: EngineClient,
+  indices: string,
+  body: object,
+): Promise<Answer> {
+  return send(client, pathOf(indices, '_search'), { ignore_unavailable: true, allow_no_indices: true }, body)
+}
+
+interface Timed {
+  readonly timed_out: boolean
+}
+
+async function send<Answer extends Timed>(
+  client: EngineClient,
+  path: string,
+  options: Readonly<Record<string, boolean>>,
+  body: object,
+): Promise<Answer> {
+  const query = { ...options, allow_partial_search_results: false }
+  const answer = await client.request<Answer>({ method: 'POST', path, query, body })
+  if (answer.timed_out) throw new EngineError(0, 'timed_out', 'a search took too long')
+  return answer
 }

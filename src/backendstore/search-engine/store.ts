@@ -1,4 +1,5 @@
 /** A store in OpenSearch or Elasticsearch: all of it but the client (`opensearch/`, `elasticsearch/`). */
+import type { NativeSearch } from '../../query/native-search.ts'
 import type {
   CountRequest,
   CountResult,
@@ -30,6 +31,7 @@ import { IndexWriter } from './index-writer.ts'
 import { IndexNames } from './index-names.ts'
 import { Indices } from './indices.ts'
 import { currentVersion, type IndexSettings } from './schema.ts'
+import { searchNatively } from './native.ts'
 import { EVERYTHING } from './query.ts'
 import { searcherOf, type Searcher } from './searcher.ts'
 
@@ -47,6 +49,10 @@ export interface SearchEngineStoreOptions extends IndexSettings {
 export class SearchEngineStore implements BackendStore {
   readonly name: string
   readonly capabilities: StoreCapabilities = { atomicBatches: false, shared: true }
+  readonly native: NativeSearch = {
+    search: (request) => this.#fresh(() => searchNatively(this.#client, this.#indices.names, request), toSearchError),
+    version: () => this.#run(async () => (await this.#version()) ?? { number: 'unknown' }, toStoreError),
+  }
   readonly #client: EngineClient
   readonly #indices: Indices
   readonly #builder = new WorkerClient('search-engine/document-worker', undefined)
@@ -168,7 +174,9 @@ export class SearchEngineStore implements BackendStore {
 
   async #version(): Promise<EngineVersion | undefined> {
     try {
-      return (await this.#client.request<{ version: EngineVersion }>({ method: 'GET', path: '/' })).version
+      const { version } = await this.#client.request<{ version: EngineVersion }>({ method: 'GET', path: '/' })
+      const { number, distribution } = version
+      return distribution === undefined ? { number } : { number, distribution }
     } catch (error) {
       if (isEngineError(error) && error.status === 403) return undefined
       throw error

@@ -1,0 +1,176 @@
+/**
+ * `search/opensearch/…` and `search/elasticsearch/…`: searches in the engine's own language, read only.
+ *
+ * A request is parsed to what is known to be harmless, made anew, narrowed to what its caller may see and to this
+ * installation's indices, and answered as the engine answers it, so that an engine's own clients read it. What is not known
+ * is refused with its path. Nothing is scored: an engine's scores tell of documents that the caller does not see. Below
+ * `proxy/` the same, under a subresource that does not change with the index (roles name subresources one by one).
+ */
+import { sendBytes } from '../../http/answer.ts'
+import type { ApiHandler, ApiRequest } from '../../http/api-request.ts'
+import { methodNotAllowed } from '../../http/status-response.ts'
+import { badRequest, isStatusError, StatusError } from '../../kube/status-error.ts'
+import type { NativeAnswer, NativeSearch } from '../../query/native-search.ts'
+import type { VisibleDocuments } from '../../query/search-request.ts'
+import { asked } from '../search-call.ts'
+import type { SearchParts } from '../search-parts.ts'
+import { documentsVisibleTo } from '../visible-documents.ts'
+import { countAnswer, documentAnswer, fieldCapsAnswer, mappingAnswer, searchAnswer } from './answers.ts'
+import { Piece } from './piece.ts'
+import { readJsonBody, readSearchLines, type SearchLine } from './read-body.ts'
+import { readNativeCount, readNativeSearch, type NativeBody } from './read-search.ts'
+import { indicesOf, targetOf, type Indices, type Target } from './target.ts'
+
+export interface PassthroughParts extends Pick<SearchParts, 'rights' | 'cache'> {
+  readonly engine: 'opensearch' | 'elasticsearch'
+  /** The store in such an engine that is searched; undefined: there is none. */
+  readonly native: () => NativeSearch | undefined
+}
+
+const FLAT_TYPES = { opensearch: 'flat_object', elasticsearch: 'flattened' } as const
+
+/** Clients of Elasticsearch talk to nobody who does not say that he is it. */
+const HEADERS = { opensearch: {}, elasticsearch: { 'x-elastic-product': 'Elasticsearch' } } as const
+
+/** Parameters that say the same as a body, and those that change nothing here. */
+const IN_BODY = ['size', 'from', 'track_total_hits'] as const
+const WITHOUT_EFFECT: ReadonlySet<string> = new Set([
+  'allow_no_indices',
+  'allow_partial_search_results',
+  'batched_reduce_size',
+  'ccs_minimize_roundtrips',
+  'expand_wildcards',
+  'fields',
+  'human',
+  'ignore_throttled',
+  'ignore_unavailable',
+  'max_concurrent_searches',
+  'max_concurrent_shard_requests',
+  'preference',
+  'pretty',
+  'timeout',
+])
+
+export function createPassthroughHandler(parts: PassthroughParts): ApiHandler {
+  return async (request, response) => {
+    const { method } = request
+    if (method !== 'GET' && method !== 'HEAD' && method !== 'POST') {
+      throw methodNotAllowed({ group: 'search.karmada.io', resource: 'search' }, method.toLowerCase())
+    }
+    const target = targetOf(request.path.replace(/^\/proxy(?=\/|$)/, ''))
+    const native = parts.native()
+    if (native === undefined) throw noSuchStore(parts.engine)
+    const { documents: visible } = await documentsVisibleTo(parts.rights, parts.cache, request)
+    const { status = 200, body } = await answer({ request, target, native, visible, engine: parts.engine })
+    const headers = { 'content-type': 'application/json', ...HEADERS[parts.engine] }
+    await sendBytes({ request, response }, { status, headers }, Buffer.from(`${JSON.stringify(body)}\n`))
+  }
+}
+
+interface Call {
+  readonly request: ApiRequest
+  readonly target: Target
+  readonly native: NativeSearch
+  readonly visible: VisibleDocuments | undefined
+  readonly engine: PassthroughParts['engine']
+}
+
+interface Answer {
+  readonly status?: number
+  readonly body: object
+}
+
+async function answer(call: Call): Promise<Answer> {
+  const { request, target, engine } = call
+  switch (target.type) {
+    case 'root': {
+      const version = await asked(() => call.native.version())
+      return { body: { name: 'fleetsearch', cluster_name: 'fleetsearch', version, tagline: 'read only' } }
+    }
+    case 'search': {
+      const search = readNativeSearch(withParameters(await readJsonBody(request), request.query))
+      return { body: searchAnswer(await run(call, target.indices, search), search) }
+    }
+    case 'count': {
+      const count = readNativeCount(withParameters(await readJsonBody(request), request.query))
+      return { body: countAnswer(await run(call, target.indices, count)) }
+    }
+    case 'multiSearch':
+      return { body: await multiSearch(call, target.indices) }
+    case 'document':
+      return document(call, target)
+    case 'mapping':
+      return { body: mappingAnswer(target.indices, FLAT_TYPES[engine]) }
+    case 'fieldCaps':
+      return { body: fieldCapsAnswer(target.indices, FLAT_TYPES[engine]) }
+    default:
+      return target satisfies never
+  }
+}
+
+function run({ native, visible }: Call, { kinds }: Indices, body: NativeBody): Promise<NativeAnswer> {
+  return asked(() => native.search({ ...body, visible, ...(kinds === undefined ? {} : { kinds }) }))
+}
+
+/** One after another: each may take as much of the engine as a search of its own. */
+async function multiSearch(call: Call, indices: Indices): Promise<object> {
+  const lines = await readSearchLines(call.request)
+  const responses: object[] = []
+  for (const line of lines) responses.push(await oneOfMany(call, indices, line))
+  return { took: 0, responses }
+}
+
+async function oneOfMany(call: Call, indices: Indices, { header, body }: SearchLine): Promise<object> {
+  try {
+    const own = new Piece(header, 'header').object(['index', ...WITHOUT_EFFECT]).get('index')
+    const named =
+      own === undefined
+        ? indices
+        : indicesOf(
+            own
+              .list(100)
+              .map((each) => each.text())
+              .join(','),
+          )
+    const search = readNativeSearch(body)
+    return { ...searchAnswer(await run(call, named, search), search), status: 200 }
+  } catch (error) {
+    if (!isStatusError(error, 'badRequest')) throw error
+    return { status: 400, error: { type: 'bad_request', reason: error.message } }
+  }
+}
+
+async function document(
+  call: Call,
+  { indices, id, sourceOnly }: Extract<Target, { type: 'document' }>,
+): Promise<Answer> {
+  const query = { ids: { values: [id] } }
+  const { hits } = await run(call, indices, { query, size: 1, from: 0, sort: [], trackTotalHits: false })
+  const [hit] = hits
+  if (sourceOnly && hit?._source !== undefined) return { body: hit._source }
+  return { ...(hit === undefined ? { status: 404 } : {}), body: documentAnswer(id, indices, hit) }
+}
+
+function withParameters(body: unknown, query: URLSearchParams): unknown {
+  const more: Record<string, unknown> = {}
+  for (const name of query.keys()) {
+    if ((IN_BODY as readonly string[]).includes(name)) more[name] = parsed(name, query.get(name) ?? '')
+    else if (!WITHOUT_EFFECT.has(name))
+      throw badRequest(`the parameter ${JSON.stringify(name.slice(0, 80))} is not allowed`)
+  }
+  if (body === undefined) return more
+  // Whatever it is, the reader says so.
+  return typeof body === 'object' && body !== null && !Array.isArray(body) ? { ...more, ...body } : body
+}
+
+function parsed(name: string, text: string): unknown {
+  if (!/^(?:\d{1,9}|true|false)$/.test(text)) throw badRequest(`the parameter ${name} is no number`)
+  return JSON.parse(text) as unknown
+}
+
+function noSuchStore(engine: PassthroughParts['engine']): StatusError {
+  return new StatusError(
+    'notImplemented',
+    `nothing is kept in ${engine} here: search/query searches whatever store there is`,
+  )
+}

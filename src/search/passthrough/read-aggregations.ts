@@ -1,0 +1,232 @@
+/**
+ * The aggregations that are let through. All of them count the documents found and no others: none that looks at the whole
+ * index (global, significant terms, a terms aggregation that shows values of no document) is among them.
+ */
+import type { FieldType } from './fields.ts'
+import { optional, type Members, type Piece } from './piece.ts'
+import { readNativeQuery, timeZone } from './read-query.ts'
+
+const MAX_DEPTH = 4
+const MAX_AGGREGATIONS = 32
+const MAX_BUCKETS = 10_000
+const MAX_FILTERS = 100
+
+const COUNTED: readonly FieldType[] = ['keyword', 'labels', 'date']
+
+export const AGGREGATIONS: Readonly<Record<string, (piece: Piece) => object>> = {
+  terms: (piece) => {
+    const members = piece.object([
+      'field',
+      'size',
+      'shard_size',
+      'min_doc_count',
+      'order',
+      'include',
+      'exclude',
+      'missing',
+    ])
+    return {
+      field: fieldOf(piece, members, COUNTED),
+      ...optional(members, 'size', (size) => size.integer(1, MAX_BUCKETS)),
+      ...optional(members, 'shard_size', (size) => size.integer(1, MAX_BUCKETS)),
+      // 0 would show values of documents that are not found.
+      ...optional(members, 'min_doc_count', (least) => least.integer(1, Number.MAX_SAFE_INTEGER)),
+      ...optional(members, 'order', orders),
+      ...optional(members, 'include', valuesAlone),
+      ...optional(members, 'exclude', valuesAlone),
+      ...optional(members, 'missing', (value) => value.scalar()),
+    }
+  },
+  date_histogram: (piece) => {
+    const members = piece.object([
+      'field',
+      'calendar_interval',
+      'fixed_interval',
+      'time_zone',
+      'format',
+      'min_doc_count',
+      'order',
+    ])
+    return {
+      field: fieldOf(piece, members, ['date']),
+      ...optional(members, 'calendar_interval', calendarInterval),
+      ...optional(members, 'fixed_interval', fixedInterval),
+      ...optional(members, 'time_zone', timeZone),
+      ...optional(members, 'format', dateFormat),
+      // Gaps would be filled with as many buckets as there are seconds.
+      min_doc_count: members.get('min_doc_count')?.integer(1, Number.MAX_SAFE_INTEGER) ?? 1,
+      ...optional(members, 'order', orders),
+    }
+  },
+  date_range: (piece) => {
+    const members = piece.object(['field', 'ranges', 'format', 'time_zone', 'keyed'])
+    const ranges = members.get('ranges')
+    if (ranges === undefined) throw piece.refused('ranges are needed')
+    return {
+      field: fieldOf(piece, members, ['date']),
+      ranges: ranges.list(MAX_FILTERS).map((range) => {
+        const bounds = range.object(['from', 'to', 'key'])
+        return {
+          ...optional(bounds, 'from', (from) => from.scalar()),
+          ...optional(bounds, 'to', (to) => to.scalar()),
+          ...optional(bounds, 'key', (key) => key.text()),
+        }
+      }),
+      ...optional(members, 'format', dateFormat),
+      ...optional(members, 'time_zone', timeZone),
+      ...optional(members, 'keyed', (keyed) => keyed.boolean()),
+    }
+  },
+  filter: (piece) => readNativeQuery(piece),
+  filters: (piece) => {
+    const members = piece.object(['filters', 'other_bucket', 'other_bucket_key'])
+    const filters = members.get('filters')
+    if (filters === undefined) throw piece.refused('filters are needed')
+    return {
+      filters: Array.isArray(filters.value)
+        ? filters.list(MAX_FILTERS).map(readNativeQuery)
+        : Object.fromEntries([...bounded(filters, MAX_FILTERS)].map(([name, query]) => [name, readNativeQuery(query)])),
+      ...optional(members, 'other_bucket', (other) => other.boolean()),
+      ...optional(members, 'other_bucket_key', (key) => key.text()),
+    }
+  },
+  missing: (piece) => ({ field: fieldOf(piece, piece.object(['field']), COUNTED) }),
+  cardinality: (piece) => {
+    const members = piece.object(['field', 'precision_threshold'])
+    return {
+      field: fieldOf(piece, members, COUNTED),
+      ...optional(members, 'precision_threshold', (threshold) => threshold.integer(0, 40_000)),
+    }
+  },
+  value_count: (piece) => ({ field: fieldOf(piece, piece.object(['field']), COUNTED) }),
+  min: (piece) => extreme(piece),
+  max: (piece) => extreme(piece),
+  composite: (piece) => {
+    const members = piece.object(['sources', 'size', 'after'])
+    const sources = members.get('sources')
+    if (sources === undefined) throw piece.refused('sources are needed')
+    return {
+      sources: sources.list(MAX_DEPTH).map(compositeSource),
+      ...optional(members, 'size', (size) => size.integer(1, MAX_BUCKETS)),
+      ...optional(members, 'after', (after) =>
+        Object.fromEntries(
+          [...bounded(after, MAX_DEPTH)].map(([name, value]) => [name, value.value === null ? null : value.scalar()]),
+        ),
+      ),
+    }
+  },
+}
+
+/** Throws `badRequest` with the path of what is not allowed. */
+export function readAggregations(piece: Piece): Readonly<Record<string, object>> {
+  return readLevel(piece, { left: MAX_AGGREGATIONS }, 1)
+}
+
+function readLevel(piece: Piece, budget: { left: number }, depth: number): Readonly<Record<string, object>> {
+  if (depth > MAX_DEPTH) throw piece.refused(`nested deeper than ${MAX_DEPTH}`)
+  const named = [...piece.members()].map(([name, aggregation]): [string, object] => {
+    budget.left -= 1
+    if (budget.left < 0) throw aggregation.refused(`more than ${MAX_AGGREGATIONS} aggregations`)
+    if (!/^[^[\]>]{1,100}$/.test(name)) throw aggregation.refused('no name for an aggregation')
+    return [name, readOne(aggregation, budget, depth)]
+  })
+  return Object.fromEntries(named)
+}
+
+function readOne(piece: Piece, budget: { left: number }, depth: number): object {
+  const members = piece.object([...Object.keys(AGGREGATIONS), 'aggs', 'aggregations', 'meta'])
+  const inner = members.get('aggs') ?? members.get('aggregations')
+  const types = [...members].filter(([name]) => Object.hasOwn(AGGREGATIONS, name))
+  const [type] = types
+  if (type === undefined || types.length > 1) throw piece.refused('expected one type of aggregation')
+  const [name, content] = type
+  return {
+    [name]: AGGREGATIONS[name]?.(content),
+    ...(inner === undefined ? {} : { aggs: readLevel(inner, budget, depth + 1) }),
+  }
+}
+
+function extreme(piece: Piece): object {
+  const members = piece.object(['field', 'format'])
+  return { field: fieldOf(piece, members, ['date']), ...optional(members, 'format', dateFormat) }
+}
+
+function compositeSource(piece: Piece): object {
+  const [name, source] = piece.only()
+  const [type, content] = source.only()
+  if (type !== 'terms' && type !== 'date_histogram') throw content.refused('expected terms or date_histogram')
+  const members = content.object([
+    'field',
+    'order',
+    'missing_bucket',
+    ...(type === 'terms' ? [] : ['calendar_interval', 'fixed_interval', 'time_zone', 'format']),
+  ])
+  return {
+    [name]: {
+      [type]: {
+        field: fieldOf(content, members, type === 'terms' ? COUNTED : ['date']),
+        ...optional(members, 'order', (order) => order.oneOf(['asc', 'desc'])),
+        ...optional(members, 'missing_bucket', (missing) => missing.boolean()),
+        ...optional(members, 'calendar_interval', calendarInterval),
+        ...optional(members, 'fixed_interval', fixedInterval),
+        ...optional(members, 'time_zone', timeZone),
+        ...optional(members, 'format', dateFormat),
+      },
+    },
+  }
+}
+
+function fieldOf(piece: Piece, members: Members, types: readonly FieldType[]): string {
+  const field = members.get('field')
+  if (field === undefined) throw piece.refused('field is needed')
+  return field.field(types)
+}
+
+/** `{"_key": "asc"}`, or several. Of an aggregation inside: its name, whose values are of the documents found. */
+function orders(piece: Piece): object[] {
+  return piece.list(MAX_DEPTH).map((order) => {
+    const [name, direction] = order.only()
+    return { [name]: direction.oneOf(['asc', 'desc']) }
+  })
+}
+
+/** Patterns could take an engine long. */
+function valuesAlone(piece: Piece): (string | number | boolean)[] {
+  if (!Array.isArray(piece.value)) throw piece.refused('expected a list of values')
+  return piece.list(MAX_BUCKETS).map((value) => value.scalar())
+}
+
+function calendarInterval(piece: Piece): string {
+  return piece.oneOf([
+    'minute',
+    '1m',
+    'hour',
+    '1h',
+    'day',
+    '1d',
+    'week',
+    '1w',
+    'month',
+    '1M',
+    'quarter',
+    '1q',
+    'year',
+    '1y',
+  ])
+}
+
+function fixedInterval(piece: Piece): string {
+  const text = piece.text()
+  if (!/^[1-9]\d{0,5}[smhd]$/.test(text)) throw piece.refused('expected a number of s, m, h or d')
+  return text
+}
+
+function dateFormat(piece: Piece): string {
+  return piece.oneOf(['strict_date_optional_time', 'epoch_millis', 'epoch_second', 'yyyy-MM-dd', 'yyyy-MM', 'yyyy'])
+}
+
+function bounded(piece: Piece, most: number): Members {
+  const members = piece.members()
+  if (members.size > most) throw piece.refused(`at most ${most}`)
+  return members
+}

@@ -1,0 +1,109 @@
+/**
+ * Searches in an engine's own language: what a caller may not see takes no part in them. `nativeSearchSuite(open)` from the
+ * test file of a store in an engine; `open` gives an empty store.
+ */
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import fc from 'fast-check'
+import type { BackendStore } from '../../src/backendstore/backend-store.ts'
+import { isStatusError } from '../../src/kube/status-error.ts'
+import type { NativeAnswer } from '../../src/query/native-search.ts'
+import type { VisibleDocuments } from '../../src/query/search-request.ts'
+import { readNativeSearch } from '../../src/search/passthrough/read-search.ts'
+import { nativeBodyArbitrary } from '../support/native-bodies.ts'
+import { objectsArbitrary } from '../support/query-objects.ts'
+import type { OracleObject } from '../support/query-oracle.ts'
+import { upsert, type OpenedStore } from './backend-store-suite.ts'
+import { choice, isVisible, visibleOf } from './visible-documents-suite.ts'
+
+const WORLDS = 8
+const BODIES_PER_WORLD = 12
+
+export function nativeSearchSuite(open: () => Promise<OpenedStore>): void {
+  let opened: OpenedStore
+  let store: BackendStore
+  before(async () => {
+    opened = await open()
+    store = opened.store
+  })
+  after(() => opened.dispose())
+
+  const fill = async (objects: readonly OracleObject[]): Promise<void> => {
+    for (const shard of await store.shards()) await store.dropShard(shard)
+    const bytesOf = ({ object }: OracleObject): Buffer => Buffer.from(JSON.stringify(object))
+    if (objects.length > 0) {
+      await store.write(objects.map((each) => ({ type: 'upsert', ...each.identity, bytes: bytesOf(each) })))
+    }
+  }
+  /** What depends on nothing but the documents; or what the engine refused. */
+  const search = async (body: object, visible?: VisibleDocuments): Promise<object> => {
+    try {
+      const answer = await native(store).search({ ...readNativeSearch(body), visible })
+      const { took: _, ...rest } = answer
+      return rest
+    } catch (error) {
+      if (!isStatusError(error, 'badRequest')) throw error
+      return { refused: true }
+    }
+  }
+
+  test('a search with rights is that of a store that has nothing else', async () => {
+    let compared = 0
+    const property = fc.asyncProperty(
+      objectsArbitrary,
+      fc.array(choice, { minLength: 1, maxLength: 9 }),
+      fc.array(nativeBodyArbitrary, { minLength: BODIES_PER_WORLD, maxLength: BODIES_PER_WORLD }),
+      async (objects, choices, bodies) => {
+        const visible = visibleOf(objects, choices)
+        await fill(objects)
+        const answers = []
+        for (const body of bodies) answers.push(await search(body, visible))
+        await fill(objects.filter((object) => isVisible(object, visible)))
+        for (const [i, body] of bodies.entries()) {
+          assert.deepEqual(answers[i], await search(body), JSON.stringify({ body, visible: [...visible.clusters] }))
+          if (!('refused' in answers[i]!)) compared += 1
+        }
+      },
+    )
+    await fc.assert(property, { numRuns: WORLDS })
+    assert.ok(compared > (WORLDS * BODIES_PER_WORLD) / 2, `${compared} answers compared`)
+  })
+
+  test('finds documents of the kinds named, in the order asked for, page by page', async () => {
+    await fill([])
+    const names = ['d', 'a', 'c', 'b']
+    await store.write([
+      ...names.map((name) => upsert(name)),
+      upsert('a', { shard: { kind: 'Node', resource: 'nodes', cluster: 'member1', group: '', version: 'v1' } }),
+    ])
+    const sorted = { sort: [{ 'metadata.name.keyword': 'desc' }], size: 3 }
+    const pages: NativeAnswer[] = []
+    const request = { ...readNativeSearch(sorted), kinds: ['pod'] }
+    pages.push(await native(store).search(request))
+    const searchAfter = pages[0]?.hits.at(-1)?.sort
+    assert.ok(searchAfter !== undefined)
+    pages.push(await native(store).search({ ...request, searchAfter }))
+    const found = pages.flatMap(({ hits }) => hits)
+    assert.deepEqual(found.map(nameOf), ['d', 'c', 'b', 'a'])
+    assert.deepEqual(new Set(found.map(({ _index }) => _index)), new Set(['kubernetes-pod']))
+    assert.deepEqual(pages[0]?.total, { value: 4, relation: 'eq' })
+    for (const { _source } of found) assert.ok(_source !== undefined && !('fleetsearch' in _source))
+    const all = await native(store).search(readNativeSearch({}))
+    assert.deepEqual(new Set(all.hits.map(({ _index }) => _index)), new Set(['kubernetes-pod', 'kubernetes-node']))
+    const none = await native(store).search({ ...readNativeSearch({}), kinds: ['unknown'] })
+    assert.deepEqual([none.hits, none.total?.value], [[], 0])
+  })
+
+  test('says which engine it is', async () => {
+    assert.match((await native(store).version()).number, /^\d+\.\d+\.\d+/)
+  })
+}
+
+function native(store: BackendStore): NonNullable<BackendStore['native']> {
+  assert.ok(store.native !== undefined)
+  return store.native
+}
+
+function nameOf({ _source }: { readonly _source?: object }): unknown {
+  return (_source as { metadata: { name: string } }).metadata.name
+}
