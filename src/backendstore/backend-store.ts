@@ -74,6 +74,7 @@ export interface ManifestEntry extends ObjectName {
 
 /** A whole shard in two numbers: equal where the same objects stand there in the same versions (`digest.ts`). */
 export interface ShardDigest {
+  /** 0: nothing stands there, whatever its version. */
   readonly objects: number
   /** Sum of the entries' hashes, exact below 2^53: two million objects of one shard. */
   readonly hashSum: number

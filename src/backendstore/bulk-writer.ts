@@ -54,7 +54,7 @@ export class BulkWriter {
     this.#pending = new PendingChanges(this.#limits.pendingNames)
     this.#batchSize = new BatchSize(this.#limits.batchObjects)
     const parts = { ...options, name: this.#name, scope: () => this.#scope, shards: () => this.#shards() }
-    this.#comparisons = new ShardComparisons({ ...parts, pending: this.#pending })
+    this.#comparisons = new ShardComparisons({ ...parts, ...this.#limits, pending: this.#pending })
     this.#removals = new ShardRemovals(parts)
     this.#attempts = new Attempts({ ...parts, retryMs: this.#limits.retryMs })
     this.#outcomes = new BatchOutcomes(parts)

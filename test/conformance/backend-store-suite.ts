@@ -9,6 +9,8 @@ import type {
   Upsert,
 } from '../../src/backendstore/backend-store.ts'
 import { isBackendStoreError } from '../../src/backendstore/errors.ts'
+import { parseLabelSelector } from '../../src/kube/label-selector.ts'
+import { seededRandom } from '../support/fake-clock.ts'
 import { ask, namesFound } from '../support/search.ts'
 
 export interface OpenedStore {
@@ -196,6 +198,37 @@ export function storeSuite(open: () => Promise<OpenedStore>): void {
       assert.deepEqual(await namesFound(store, 'label.tier=(web, db)'), ['default/a', 'default/b'])
       assert.deepEqual(await namesFound(store, 'label.search.x/flag-more=1'), ['default/d'])
       assert.deepEqual(await namesFound(store, 'label.search.x/flag:*'), [])
+    })
+
+    test('E7: whatever label selector is asked, the store finds what memory finds', async () => {
+      const random = seededRandom(7)
+      const pick = <Item>(items: readonly Item[]): Item => items[Math.floor(random() * items.length)]!
+      const keys = ['tier', 'app', 'search.x/flag', 'search.x/flag-more']
+      const values = ['', 'web', 'db', 'Web', 'web-1']
+      const objects = Array.from({ length: 40 }, (_, i) => {
+        const own = keys.filter(() => random() < 0.6).map((key) => [key, pick(values)] as const)
+        return { name: `p${i}`, labels: own.length === 0 ? undefined : Object.fromEntries(own) }
+      })
+      await store.write(objects.map(({ name, labels }) => upsert(name, labels === undefined ? {} : { labels })))
+      /** The selector, and the same as a query. */
+      const requirement = (): readonly [selector: string, query: string] => {
+        const [key, value, other] = [pick(keys), pick(values), pick(values.slice(1))]
+        return pick([
+          [`${key}=${value}`, `label.${key}="${value}"`],
+          [`${key}!=${value}`, `label.${key}!="${value}"`],
+          [`${key} in (${other},db)`, `label.${key}=(${other}, db)`],
+          [`${key} notin (${other},db)`, `label.${key}!=(${other}, db)`],
+          [key, `label.${key}:*`],
+          [`!${key}`, `-label.${key}:*`],
+        ])
+      }
+      for (let i = 0; i < 60; i++) {
+        const all = Array.from({ length: 1 + Math.floor(random() * 3) }, requirement)
+        const selector = parseLabelSelector(all.map(([text]) => text).join(','))
+        const expected = objects.filter(({ labels }) => selector.matches((key) => labels?.[key]))
+        const found = await namesFound(store, all.map(([, query]) => query).join(' '))
+        assert.deepEqual(found.sort(), expected.map(({ name }) => `default/${name}`).sort(), selector.toString())
+      }
     })
 
     test('H1: label and annotation keys that are prefixes of each other, empty values, null', async () => {
