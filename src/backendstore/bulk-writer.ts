@@ -28,6 +28,9 @@ import { EVERYTHING, isInScope, isSameScope, NOTHING, type StoreScope } from './
 /** Batches under way: while the store writes one, the next is made. */
 const IN_FLIGHT = 2
 
+/** After so many batches a comparison has its turn: a fleet that changes all the time always has something to write. */
+const BATCHES_IN_ROW = 16
+
 /** Shards of the store that the cache does not know are left alone until members have had time to be found. */
 const PURGE_AFTER_MS = 120_000
 
@@ -45,6 +48,8 @@ export class BulkWriter {
   #scope: StoreScope
   #wake: (() => void) | undefined
   #running = false
+  /** Batches since the last comparison. */
+  #batches = 0
   #behindSinceMs: number | undefined
 
   constructor(options: BulkWriterOptions) {
@@ -156,9 +161,10 @@ export class BulkWriter {
     if (signal.aborted) return
     if (this.#removals.due) return this.#remove()
     if (this.#inFlight.size >= IN_FLIGHT) return Promise.race(this.#inFlight)
-    if (this.#pending.size > 0 && (await this.#writeNext(signal))) return
+    const turn = this.#comparisons.due && this.#batches >= BATCHES_IN_ROW
+    if (!turn && this.#pending.size > 0 && (await this.#writeNext(signal))) return
     if (this.#inFlight.size > 0) return Promise.race(this.#inFlight)
-    if (this.#comparisons.due) return this.#attempts.make(() => this.#comparisons.next())
+    if (this.#comparisons.due) return this.#compare()
     if (signal.aborted) return // while it waited for more to write: nothing would wake it any more
     this.#upToDate()
     await new Promise<void>((resolve) => (this.#wake = resolve))
@@ -176,6 +182,7 @@ export class BulkWriter {
     const bounds = { objects: this.#batchSize.objects, bytes: this.#limits.batchBytes }
     const batch = makeBatch(this.#pending.take(), this.#options.cache, this.#scope, bounds)
     if (batch.names.length === 0) return false
+    this.#batches++
     const writing = this.#attempts.make(() => this.#write(batch))
     this.#inFlight.add(writing)
     void writing.then(() => this.#inFlight.delete(writing))
@@ -205,6 +212,11 @@ export class BulkWriter {
       const id = nameId({ ...identityOf(shard), namespace, name })
       if (putOff?.has(id) !== false) this.#note(shard, namespace, name, force)
     }
+  }
+
+  #compare(): Promise<void> {
+    this.#batches = 0
+    return this.#attempts.make(() => this.#comparisons.next())
   }
 
   async #remove(): Promise<void> {

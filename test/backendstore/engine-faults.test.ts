@@ -282,3 +282,27 @@ test('documents stay as long as it is not known who the members are', async (t) 
   abort.abort()
   await ended
 })
+
+test('while changes never end and the engine is slow, what only a comparison finds is still written', async (t) => {
+  const world = newCache()
+  const engine = new FakeEngine(world.clock)
+  const { settled } = await replica(t, world, engine)
+  const busy = world.open('busy')
+  replace(busy, pods(50), 1)
+  await settled()
+  engine.faults.latencyMs = 300
+  let version = 2
+  const churn = async (ms: number): Promise<void> => {
+    for (let passed = 0; passed < ms; passed += 50) {
+      busy.apply('MODIFIED', pod({ name: `p${String(version % 50).padStart(4, '0')}` }, version))
+      version++
+      await world.clock.advance(50)
+    }
+  }
+  await churn(1_000)
+  replace(world.open('joined'), [pod({ name: 'first' }, 1)], 1)
+  await churn(20_000)
+  assert.equal(engine.names().includes('joined/default/first@1'), true)
+  engine.faults.latencyMs = 0
+  await settled()
+})
