@@ -20,12 +20,19 @@ const BATCH = 2_000
 
 async function main(objects: number): Promise<void> {
   const folder = mkdtempSync(path.join(tmpdir(), 'fleetsearch-bench-'))
-  const store = await SqliteStore.open({ file: path.join(folder, 'search.db') })
+  let columnBytes = 0
+  const store = await SqliteStore.open({
+    file: path.join(folder, 'search.db'),
+    onColumnBytes: (bytes) => {
+      columnBytes = bytes
+    },
+  })
   try {
     prepareOnly()
     await load(store, objects)
     await update(store, objects)
     await measureQueries(store)
+    print(`columns in memory: ${(columnBytes / objects).toFixed(0)} B each`)
   } finally {
     await store.close()
     rmSync(folder, { recursive: true, force: true })

@@ -97,7 +97,8 @@ export class IndexReader {
   #search(request: SearchRequest): SearchResult {
     const countFacet = (facet: FacetRequest, hits: number): FacetResult =>
       countFacets(this.#db, [facet], hits)[0] as FacetResult
-    const found = this.#overColumns(request.ranked, (columns) => columns.search(request, countFacet))
+    const ranked = request.sort.length === 0 ? request.ranked : []
+    const found = this.#overColumns(ranked, (columns) => columns.search(request, countFacet))
     return found ?? this.#searchTables(request)
   }
 

@@ -3,14 +3,14 @@
  * it as there are parts that need one.
  */
 import type { DatabaseSync } from 'node:sqlite'
-import type { Predicate, TextPredicate } from '../../../query/resolve.ts'
-import { compileFilter, compileText } from '../filter.ts'
-import { TEXT_PARTS } from '../rank.ts'
+import type { Predicate } from '../../../query/resolve.ts'
+import { compileFilter } from '../filter.ts'
 import type { Vocabulary } from '../vocabulary.ts'
 import type { MemoryColumns } from './columns.ts'
 import { indexHits } from './index-hits.ts'
 import { emptyMask, intersect, invert, isEmpty, unite, type Mask } from './mask.ts'
 import { rowsWith } from './rows-with.ts'
+import type { TextRanks } from './text-ranks.ts'
 import { isOfPath, type PathPredicate } from './value-tests.ts'
 
 /** Of one answer. */
@@ -18,15 +18,13 @@ export class ColumnFilter {
   readonly #db: DatabaseSync
   readonly #columns: MemoryColumns
   readonly #vocabulary: Vocabulary
-  /** Texts that rank are asked for part by part anyway. */
-  readonly #ranked: readonly TextPredicate[]
-  readonly #parts = new Map<TextPredicate, readonly Mask[]>()
+  readonly #texts: TextRanks
 
-  constructor(db: DatabaseSync, columns: MemoryColumns, vocabulary: Vocabulary, ranked: readonly TextPredicate[]) {
+  constructor(db: DatabaseSync, columns: MemoryColumns, vocabulary: Vocabulary, texts: TextRanks) {
     this.#db = db
     this.#columns = columns
     this.#vocabulary = vocabulary
-    this.#ranked = ranked
+    this.#texts = texts
   }
 
   /** Live rows only. */
@@ -35,16 +33,6 @@ export class ColumnFilter {
     const live = this.#columns.rows.live
     for (let row = 0; row < live.length; row++) mask[row] = (mask[row] as number) & (live[row] as number)
     return mask
-  }
-
-  /** Of a ranked text: where each part of a document has it (`TEXT_PARTS`). */
-  parts(text: TextPredicate): readonly Mask[] {
-    const known = this.#parts.get(text)
-    if (known !== undefined) return known
-    const { rows } = this.#columns
-    const masks = TEXT_PARTS.map((part) => indexHits(this.#db, compileText(text, this.#vocabulary, [part]), rows))
-    this.#parts.set(text, masks)
-    return masks
   }
 
   #eval(predicate: Predicate): Mask {
@@ -105,7 +93,7 @@ export class ColumnFilter {
         return true
       case 'phrase':
       case 'wordGlob':
-        return this.#ranked.includes(predicate)
+        return this.#texts.isFoundByParts(predicate)
       default:
         return false
     }
@@ -126,10 +114,7 @@ export class ColumnFilter {
   }
 
   #indexed(predicate: Predicate): Mask {
-    if ((predicate.type === 'phrase' || predicate.type === 'wordGlob') && this.#ranked.includes(predicate)) {
-      const [name = emptyMask(0), ...more] = this.parts(predicate)
-      return more.reduce<Mask>(unite, name.slice())
-    }
+    if (this.#texts.isFoundByParts(predicate)) return this.#texts.foundByParts(predicate)
     return indexHits(this.#db, compileFilter(predicate, this.#vocabulary), this.#columns.rows)
   }
 

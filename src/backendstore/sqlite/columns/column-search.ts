@@ -12,7 +12,7 @@ import {
 } from '../../../query/search-request.ts'
 import { readableKey } from '../facets.ts'
 import { readPage, type Source } from '../page.ts'
-import { exactNames, exactRank, TEXT_PARTS } from '../rank.ts'
+import { exactNames, exactRank } from '../rank.ts'
 import { restrict } from '../visible.ts'
 import type { Vocabulary } from '../vocabulary.ts'
 import { countInColumns } from './column-counts.ts'
@@ -21,7 +21,8 @@ import { countCodes, groupingOf } from './column-groups.ts'
 import { pageCandidates } from './column-order.ts'
 import { restrictMask } from './column-visible.ts'
 import type { MemoryColumns } from './columns.ts'
-import { rowsOf } from './mask.ts'
+import { rowsOf, type Mask } from './mask.ts'
+import { TextRanks } from './text-ranks.ts'
 
 /** A facet of what stands in `temp.hit`, of which there are so many. */
 export type CountFacet = (facet: FacetRequest, hits: number) => FacetResult
@@ -29,34 +30,41 @@ export type CountFacet = (facet: FacetRequest, hits: number) => FacetResult
 export class ColumnSearch {
   readonly #db: DatabaseSync
   readonly #columns: MemoryColumns
+  readonly #texts: TextRanks
   readonly #filter: ColumnFilter
+  readonly #ranked: SearchRequest['ranked']
 
+  /** `ranked`: by which results are ordered; empty where they are not. */
   constructor(db: DatabaseSync, columns: MemoryColumns, vocabulary: Vocabulary, ranked: SearchRequest['ranked']) {
     this.#db = db
     this.#columns = columns
-    this.#filter = new ColumnFilter(db, columns, vocabulary, ranked)
+    this.#ranked = ranked
+    this.#texts = new TextRanks(db, columns, vocabulary, ranked)
+    this.#filter = new ColumnFilter(db, columns, vocabulary, this.#texts)
   }
 
   /** `countFacet`: for paths that are not held. */
   search(request: SearchRequest, countFacet: CountFacet): SearchResult {
-    const rows = this.#found(request)
-    const isRanked = request.sort.length === 0 && request.ranked.length > 0
-    const { hits, more } = readPage(this.#db, this.#page(rows, request, isRanked ? request.ranked : []), request)
-    const other = (facet: FacetRequest): FacetResult => countFacet(facet, this.#toTable(rows))
-    const facets = request.facets.map((facet) => facetOf(this.#columns, rows, facet) ?? other(facet))
+    const found = this.#found(request)
+    const rows = rowsOf(found, this.#columns.rows.length)
+    const { hits, more } = readPage(this.#db, this.#page(found, rows, request), request)
+    const facets = request.facets.map((facet) => {
+      const counts = countsOf(this.#columns, rows, facet.path)
+      return counts === undefined ? countFacet(facet, this.#toTable(rows)) : facetOf(facet, counts)
+    })
     return { total: rows.length, totalIsExact: true, hits, more, facets }
   }
 
   /** `countRest` counts what stands in `temp.hit`, where columns do not tell. */
   count(request: CountRequest, countRest: () => CountResult): CountResult {
-    const rows = this.#found(request)
+    const rows = rowsOf(this.#found(request), this.#columns.rows.length)
     const counted = countInColumns(this.#columns, rows, request)
     if (counted !== undefined) return counted
     this.#toTable(rows)
     return countRest()
   }
 
-  #found({ predicate, visible }: Pick<SearchRequest, 'predicate' | 'visible'>): Uint32Array {
+  #found({ predicate, visible }: Pick<SearchRequest, 'predicate' | 'visible'>): Mask {
     const { rows } = this.#columns
     const mask = this.#filter.found(predicate)
     if (visible !== undefined) {
@@ -69,42 +77,28 @@ export class ColumnSearch {
         for (const [id] of statement.all(...params) as unknown as [number][]) mask[rows.find(id, 0)] = 1
       }
     }
-    return rowsOf(mask, rows.length)
+    return mask
   }
 
-  #page(rows: Uint32Array, request: SearchRequest, ranked: SearchRequest['ranked']): Source {
+  #page(found: Mask, rows: Uint32Array, request: SearchRequest): Source {
     const onPage = { ...request, limit: request.limit + 1 }
-    if (ranked.length === 0) {
+    if (this.#ranked.length === 0) {
       const candidates = pageCandidates(this.#columns, rows, onPage, undefined)
       return { sql: 'SELECT value AS id FROM json_each(?)', params: [this.#ids(candidates)], rank: undefined }
     }
-    const ofParts = this.#ranks(ranked)
-    const whole = this.#withNames(ofParts, rows, ranked)
-    const candidates = pageCandidates(this.#columns, rows, onPage, whole)
+    const ofParts = this.#texts.ranks(request.predicate, found)
+    const candidates = pageCandidates(this.#columns, rows, onPage, this.#withNames(ofParts, rows))
     const pairs = Array.from(candidates, (row) => [this.#columns.rows.id(row), ofParts[row]])
     return {
       sql: 'SELECT value ->> 0 AS id, value ->> 1 AS rank FROM json_each(?)',
       params: [JSON.stringify(pairs)],
-      rank: exactRank(ranked),
+      rank: exactRank(this.#ranked),
     }
   }
 
-  /** By row. */
-  #ranks(ranked: SearchRequest['ranked']): Uint32Array {
-    const { length } = this.#columns.rows
-    const ranks = new Uint32Array(length)
-    for (const text of ranked) {
-      for (const [i, mask] of this.#filter.parts(text).entries()) {
-        const worth = RANK[TEXT_PARTS[i] as (typeof TEXT_PARTS)[number]]
-        for (let row = 0; row < length; row++) ranks[row] = (ranks[row] as number) + worth * (mask[row] as number)
-      }
-    }
-    return ranks
-  }
-
-  #withNames(ranks: Uint32Array, rows: Uint32Array, ranked: SearchRequest['ranked']): Uint32Array {
+  #withNames(ranks: Uint32Array, rows: Uint32Array): Uint32Array {
     const whole = ranks.slice()
-    for (const name of exactNames(ranked)) {
+    for (const name of exactNames(this.#ranked)) {
       const isNamed = this.#columns.names.matcher(name)
       for (const row of rows) if (isNamed(row)) whole[row] = (whole[row] as number) + RANK.nameExact
     }
@@ -124,7 +118,7 @@ export class ColumnSearch {
   }
 }
 
-function facetOf(columns: MemoryColumns, rows: Uint32Array, { path, limit }: FacetRequest): FacetResult | undefined {
+function countsOf(columns: MemoryColumns, rows: Uint32Array, path: string): ReadonlyMap<string, number> | undefined {
   const grouping = groupingOf(columns, { type: 'value', path })
   if (grouping === undefined) return undefined
   const counts = new Map<string, number>()
@@ -134,6 +128,10 @@ function facetOf(columns: MemoryColumns, rows: Uint32Array, { path, limit }: Fac
       if (value !== undefined) counts.set(value, (counts.get(value) ?? 0) + count)
     }
   }
+  return counts
+}
+
+function facetOf({ path, limit }: FacetRequest, counts: ReadonlyMap<string, number>): FacetResult {
   const values = [...counts].map(([value, count]) => ({ value, count }))
   values.sort((a, b) => b.count - a.count || compareUtf8(a.value, b.value))
   return { path, values: values.slice(0, limit), distinct: values.length }
