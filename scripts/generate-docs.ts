@@ -1,15 +1,21 @@
 /**
- * Writes the parts of docs/ that are data in the sources: docs/flags.md, docs/errors.md and the table of rooms in
- * docs/architecture.md. With --check it writes nothing and fails where a file differs.
+ * Writes the parts of docs/ that are data in the sources: docs/flags.md, docs/errors.md, the table of rooms in
+ * docs/architecture.md and that of what is allowed in docs/passthrough.md. With --check it writes nothing and fails where a file differs.
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { format } from 'prettier'
 import type { FlagSpec } from '../src/app/options/flag-spec.ts'
 import { commandFlags } from '../src/app/options/config.ts'
 import { STATUS_CODES } from '../src/kube/status-error.ts'
+import { FIELDS, LABELS } from '../src/search/passthrough/fields.ts'
+import { AGGREGATIONS } from '../src/search/passthrough/read-aggregations.ts'
+import { QUERIES } from '../src/search/passthrough/read-query.ts'
+import { BODY } from '../src/search/passthrough/read-search.ts'
 
 const ROOMS_BEGIN = '<!-- rooms: generated from rooms.json -->'
 const ROOMS_END = '<!-- rooms: end -->'
+const ALLOWED_BEGIN = '<!-- allowed: generated from src/search/passthrough/ -->'
+const ALLOWED_END = '<!-- allowed: end -->'
 
 function flagsPage(): string {
   const sections = Object.entries(commandFlags()).map(
@@ -43,10 +49,25 @@ function architecturePage(current: string): string {
       `\`${room}\``,
       imports.map((name) => (name === '*' ? 'all' : `\`${name}\``)).join(', ') || 'nothing',
     ])
-  const begin = current.indexOf(ROOMS_BEGIN)
-  const end = current.indexOf(ROOMS_END)
-  if (begin === -1 || end === -1) throw new Error('docs/architecture.md has lost the marks of its generated table')
-  return `${current.slice(0, begin)}${ROOMS_BEGIN}\n\n${table(['room', 'may import'], rows)}\n${current.slice(end)}`
+  return between(current, [ROOMS_BEGIN, ROOMS_END], table(['room', 'may import'], rows))
+}
+
+function passthroughPage(current: string): string {
+  const names = (values: Iterable<string>): string => [...values].map((name) => `\`${name}\``).join(', ')
+  const rows = [
+    ['of a search', names(BODY)],
+    ['queries', names(Object.keys(QUERIES))],
+    ['aggregations', names(Object.keys(AGGREGATIONS))],
+    ['fields', `${names(FIELDS.keys())}, \`${LABELS}.KEY\``],
+  ]
+  return between(current, [ALLOWED_BEGIN, ALLOWED_END], table(['what', 'allowed'], rows))
+}
+
+function between(current: string, [beginMark, endMark]: readonly [string, string], text: string): string {
+  const begin = current.indexOf(beginMark)
+  const end = current.indexOf(endMark)
+  if (begin === -1 || end === -1) throw new Error(`a page has lost its mark ${beginMark}`)
+  return `${current.slice(0, begin)}${beginMark}\n\n${text}\n${current.slice(end)}`
 }
 
 function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
@@ -57,10 +78,12 @@ function table(head: readonly string[], rows: readonly (readonly string[])[]): s
 
 async function main(check: boolean): Promise<number> {
   const architecture = 'docs/architecture.md'
+  const passthrough = 'docs/passthrough.md'
   const pages: Record<string, string> = {
     'docs/flags.md': flagsPage(),
     'docs/errors.md': errorsPage(),
     [architecture]: architecturePage(readFileSync(architecture, 'utf8')),
+    [passthrough]: passthroughPage(readFileSync(passthrough, 'utf8')),
   }
   let stale = 0
   for (const [file, text] of Object.entries(pages)) {

@@ -5,6 +5,8 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
+import { Client as ElasticsearchClient } from '@elastic/elasticsearch'
+import { Client as OpenSearchClient } from '@opensearch-project/opensearch'
 import { QUERY, startLocal } from '../support/local-process.ts'
 import { startSearchEngine, type SearchEngineName } from '../support/real-parts/index.ts'
 
@@ -33,6 +35,70 @@ for (const name of ENGINES) {
     assert.ok(answer.json().total > 0)
     const { count } = await engine.client.ok('/kubernetes-deployment/_count')
     assert.ok(count > 0)
+    await searchWithItsClient(kind, `${demo.url}/apis/search.karmada.io/v1alpha1/search/${kind}`)
     assert.doesNotMatch(demo.output(), /"level":50/)
   })
+}
+
+interface Found {
+  readonly hits: { readonly total: { readonly value: number }; readonly hits: readonly FoundHit[] }
+  readonly aggregations: { readonly kinds: { readonly buckets: readonly { readonly key: string }[] } }
+}
+
+interface FoundHit {
+  readonly _id: string
+  readonly _index: string
+  readonly _source: { readonly kind: string; readonly spec: string; readonly metadata: { readonly name: string } }
+}
+
+/** The engine's own client takes the passthrough for the engine. */
+async function searchWithItsClient(kind: 'opensearch' | 'elasticsearch', node: string): Promise<void> {
+  const body = {
+    size: 2,
+    query: { bool: { must: [{ term: { 'kind.keyword': 'Deployment' } }], must_not: [{ term: { kind: 'pod' } }] } },
+    sort: [{ 'metadata.name.keyword': 'desc' as const }],
+    aggs: { kinds: { terms: { field: 'kind.keyword' } } },
+  }
+  const index = 'kubernetes-deployment'
+  for (const url of [node, `${node}/proxy`]) {
+    const client = kind === 'opensearch' ? openSearch(url) : elasticsearch(url)
+    const found = await client.search({ index, body })
+    assert.ok(found.hits.total.value > 2)
+    assert.deepEqual(
+      found.aggregations.kinds.buckets.map(({ key }) => key),
+      ['Deployment'],
+    )
+    const [first, second] = found.hits.hits
+    assert.ok(first !== undefined && second !== undefined)
+    assert.ok(first._source.metadata.name >= second._source.metadata.name)
+    assert.equal(typeof JSON.parse(first._source.spec), 'object')
+    assert.equal(first._index, index)
+    assert.deepEqual((await client.get({ index, id: first._id }))._source, first._source)
+    await assert.rejects(client.search({ index, body: { suggest: {} } }), /suggest/)
+    await client.close()
+  }
+}
+
+interface SmallClient {
+  search(asked: { readonly index: string; readonly body: object }): Promise<Found>
+  get(asked: { readonly index: string; readonly id: string }): Promise<FoundHit>
+  close(): Promise<void>
+}
+
+function openSearch(node: string): SmallClient {
+  const client = new OpenSearchClient({ node, maxRetries: 0 })
+  return {
+    search: async (asked) => (await client.search(asked)).body as unknown as Found,
+    get: async (asked) => (await client.get(asked)).body as unknown as FoundHit,
+    close: () => client.close(),
+  }
+}
+
+function elasticsearch(node: string): SmallClient {
+  const client = new ElasticsearchClient({ node, maxRetries: 0 })
+  return {
+    search: async ({ index, body }) => (await client.search({ index, ...body })) as unknown as Found,
+    get: async (asked) => (await client.get(asked)) as unknown as FoundHit,
+    close: () => client.close(),
+  }
 }

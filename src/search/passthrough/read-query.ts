@@ -58,7 +58,6 @@ export const QUERIES: Readonly<Record<string, Reader>> = {
         fields: fields.list(MAX_CLAUSES).map((field) => field.field(WORDS)),
         ...optional(members, 'type', (type) => type.oneOf(['best_fields', 'most_fields', 'phrase'])),
         ...optional(members, 'operator', operator),
-        lenient: true,
       },
     }
   },

@@ -9,7 +9,6 @@ export type NativeBody = Omit<NativeRequest, 'kinds' | 'visible'>
 /** What is not here (scripts, suggest, scroll, points in time, runtime fields, profile, …) is refused by its name. */
 export const BODY = [
   'query',
-  'post_filter',
   'size',
   'from',
   'sort',
@@ -58,10 +57,7 @@ export function readNativeCount(body: unknown): NativeBody {
   return { query, size: 0, from: 0, sort: [], trackTotalHits: true }
 }
 
-/** Aggregations would count what a post_filter hides from the hits: that is what it is for. */
 function queryOf(members: Members): object {
-  const post = members.get('post_filter')
-  if (post !== undefined) throw post.refused('not allowed: put it into the query, or into aggregations')
   const query = members.get('query')
   return query === undefined ? { match_all: {} } : readNativeQuery(query)
 }
