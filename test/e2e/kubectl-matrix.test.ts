@@ -16,29 +16,17 @@ import {
   type ServeProcess,
 } from '../support/karmada-fleet.ts'
 import { argumentsOf, READS, type KubectlCommand } from '../support/kubectl-commands.ts'
-import { normalised } from '../support/kubectl-output.ts'
+import { normalised, withoutChance } from '../support/kubectl-output.ts'
 import { WRITES } from '../support/kubectl-writes.ts'
 import { listableResources } from '../support/real-parts/discover.ts'
-import { kubeconfig, tryKubectl, type KubectlResult } from '../support/real-parts/index.ts'
+import { kubeconfig, tryKubectl, type KubectlResult, type RealCluster } from '../support/real-parts/index.ts'
 import { createTableObjects } from '../support/table-objects.ts'
 
 const FILES = ['cluster', 'workloads', 'network', 'pods', 'custom']
 
 /** All that the commands that write can have changed. */
 const KINDS = 'deploy,cm,secret,sa,role,rolebinding,svc,job,cronjob,pod,hpa'
-const LEFT = ['get', KINDS, '-n', 'writes', '-o', 'yaml', '--ignore-not-found']
-
-/** What is another each time: identities, versions, times, addresses, and the member's own root certificate. */
-function withoutChance(yaml: string): string[] {
-  const chance =
-    /^\s*(?:- )?(?:uid|resourceVersion|creationTimestamp|time|clusterIP|clusterIPs|kubectl.kubernetes.io\/restartedAt|batch.kubernetes.io\/controller-uid|controller-uid|generateName): /
-  return yaml
-    .replaceAll(/\b10\.[0-9]+\.[0-9]+\.[0-9]+\b/g, 'ADDRESS')
-    .replaceAll(/\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b/g, 'UID')
-    .replaceAll(/\b20[0-9]{2}-[0-9]{2}-[0-9]{2}T[0-9:.]+Z\b/g, 'TIME')
-    .split('\n')
-    .filter((line) => !chance.test(line))
-}
+const LEFT = ['-n', 'writes', '-o', 'json', '--ignore-not-found', '--show-managed-fields']
 
 /** Of a unified diff: not the names of its files, nor what stands around a change. */
 function changedLines(diff: string): string {
@@ -165,17 +153,23 @@ describe('kubectl through us and at a member', () => {
       const { input } = command
       const options = { kubeconfig: configOf(command), part, env: { KUBE_EDITOR: editor } }
       const printed = await tryKubectl(argumentsOf(command), { ...options, ...(input === undefined ? {} : { input }) })
-      const left = await tryKubectl(LEFT, { kubeconfig: member!.kubeconfigPath })
-      const right = await tryKubectl([...LEFT.slice(0, 1), 'node', 'writes-1', ...LEFT.slice(2)], {
-        kubeconfig: member!.kubeconfigPath,
-      })
+      const [node, left, ...elsewhere] = await Promise.all([
+        leftIn(member!, 'node', 'writes-1'),
+        leftIn(member!, KINDS),
+        leftIn(fleet.members[1]!, KINDS),
+        leftIn(fleet.host, KINDS),
+      ])
+      assert.deepEqual(elsewhere, ['', ''], `${command.text} wrote into another cluster`)
       const stdout = command.text.startsWith('diff') ? changedLines(printed.stdout) : printed.stdout
-      results.push({
-        printed: comparable({ ...printed, stdout }),
-        left: [...withoutChance(left.stdout), ...withoutChance(right.stdout)],
-      })
+      results.push({ printed: comparable({ ...printed, stdout }), node: node.split('\n'), left: left.split('\n') })
     }
     return results
+  }
+
+  async function leftIn({ kubeconfigPath }: RealCluster, ...what: string[]): Promise<string> {
+    const { code, stdout, stderr } = await tryKubectl(['get', ...what, ...LEFT], { kubeconfig: kubeconfigPath })
+    assert.equal(code, 0, stderr)
+    return withoutChance(stdout)
   }
 
   /** Four at a time; what differs, with both outputs. */

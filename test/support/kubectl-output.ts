@@ -59,3 +59,26 @@ function withoutEmptyAnnotations(lines: readonly string[]): string[] {
   }
   return result
 }
+
+const CHANCE =
+  /^(?:uid|resourceVersion|creationTimestamp|time|clusterIPs?|generateName|kubectl\.kubernetes\.io\/restartedAt|(?:batch\.kubernetes\.io\/)?controller-uid)$/
+
+/** JSON of objects without what is another each time: identities, versions, times, addresses. '' stays ''. */
+export function withoutChance(json: string): string {
+  if (json === '') return ''
+  return JSON.stringify(steady(JSON.parse(json)), null, 1)
+    .replaceAll(/\b10\.[0-9]+\.[0-9]+\.[0-9]+\b/g, 'ADDRESS')
+    .replaceAll(/\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b/g, 'UID')
+    .replaceAll(/\b20[0-9]{2}-[0-9]{2}-[0-9]{2}T[0-9:.]+Z\b/g, 'TIME')
+}
+
+/** A real server puts managers in the order of their times, which are whole seconds: here by what they are. */
+function steady(value: unknown, key = ''): unknown {
+  if (Array.isArray(value)) {
+    const items = value.map((each) => steady(each))
+    return key === 'managedFields' ? items.map((each) => JSON.stringify(each)).sort() : items
+  }
+  if (typeof value !== 'object' || value === null) return value
+  const kept = Object.entries(value).filter(([name]) => !CHANCE.test(name))
+  return Object.fromEntries(kept.map(([name, each]) => [name, steady(each, name)]))
+}

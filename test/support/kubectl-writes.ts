@@ -37,6 +37,10 @@ const changes = (text: string, input?: string): KubectlCommand => ({
   ...(input === undefined ? {} : { input }),
 })
 
+/** As a controller would say it. */
+const ROLLED_OUT =
+  '{"status":{"observedGeneration":1000,"replicas":5,"updatedReplicas":5,"readyReplicas":5,"availableReplicas":5}}'
+
 export const WRITES: readonly KubectlCommand[] = [
   creates('create -f -', web('nginx:1.29')),
   creates('create -f -', web('nginx:1.29')),
@@ -46,7 +50,7 @@ export const WRITES: readonly KubectlCommand[] = [
   creates('create role reader --verb=get,list --resource=pods'),
   creates('create rolebinding readers --role=reader --serviceaccount=writes:builder'),
   creates('create service clusterip plain --tcp=80:8080'),
-  creates('create cronjob often --image=busybox --schedule=*/5 -- true'),
+  creates('create cronjob often --image=busybox --schedule=@hourly'),
   creates('run single --image=nginx --labels=app=single'),
   creates('apply -f -', settings('one')),
   creates('apply -f -', settings('one')),
@@ -92,6 +96,8 @@ export const WRITES: readonly KubectlCommand[] = [
   changes('rollout history deployment/web'),
   changes('rollout undo deployment/web'),
   changes('rollout status deployment/web --timeout=1s'),
+  changes(`patch deployment web --subresource=status --type=merge -p ${ROLLED_OUT}`),
+  changes('rollout status deployment/web --timeout=5s'),
   creates('expose deployment web --port=80 --name=exposed'),
   creates('autoscale deployment web --min=1 --max=3'),
   changes('replace -f -', web('nginx:1.31')),
@@ -101,7 +107,9 @@ export const WRITES: readonly KubectlCommand[] = [
   changes('cordon writes-1'),
   changes('cordon writes-1'),
   changes('drain writes-1 --dry-run=server --ignore-daemonsets --force'),
-  changes('drain writes-1 --ignore-daemonsets --force'),
+  creates('run bound --image=nginx --overrides={"spec":{"nodeName":"writes-1"}}'),
+  changes('drain writes-1 --force --grace-period=0 --dry-run=server'),
+  changes('drain writes-1 --force --grace-period=0 --timeout=20s'),
   changes('uncordon writes-1'),
   changes('taint node writes-1 only=this:NoSchedule'),
   changes('taint node writes-1 only=this:NoSchedule'),
