@@ -1,5 +1,6 @@
 /** What kubectl changes through `fleetsearch serve`, behind a real aggregator, in two real members. */
 import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
 import { chmod, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { after, before, describe, it } from 'node:test'
@@ -36,12 +37,16 @@ describe('writes through serve', () => {
   let member1: RealCluster
   let member2: RealCluster
   let everywhere: string
+  let auditLog: string
   const chosen = new Map<string, string>()
 
   before(async () => {
     fleet = await startKarmadaFleet(['member1', 'member2'])
     ;[member1, member2] = fleet.members as [RealCluster, RealCluster]
-    serve = await startServe(fleet.host)
+    const [policy, log] = ['audit-policy.yaml', 'audit.log'].map((name) => path.join(fleet.host.folder, name))
+    auditLog = log!
+    await writeFile(policy!, 'apiVersion: audit.k8s.io/v1\nkind: Policy\nrules: [{ level: Metadata }]\n')
+    serve = await startServe(fleet.host, { flags: [`--audit-policy-file=${policy}`, `--audit-log-path=${log}`] })
     await fleet.register('all', { targetCluster: {}, resourceSelectors: KINDS })
     everywhere = await through('fleet', PROXY)
     for (const { name } of fleet.members) {
@@ -93,6 +98,98 @@ describe('writes through serve', () => {
     assert.equal(metadata.annotations?.[NAME], undefined)
     assert.match(metadata.resourceVersion, /^[0-9]+$/)
   }
+
+  it('G8: every subresource that changes something reaches the owner, and nobody else', async () => {
+    const { host } = fleet
+    const pods = '/api/v1/namespaces/default/pods'
+    const spec = { containers: [{ name: 'c', image: 'nginx', resources: { requests: { cpu: '100m' } } }] }
+    await member1.ok(pods, { body: { metadata: { name: 'p1', labels: { guarded: 'yes' } }, spec } })
+    const get = (): Promise<Json> => host.ok(`${PROXY}${pods}/p1`)
+    await until(async () => (await host.request(`${PROXY}${pods}/p1`)).status === 200, 'the pod')
+
+    const binding = {
+      kind: 'Binding',
+      apiVersion: 'v1',
+      metadata: { name: 'p1' },
+      target: { kind: 'Node', name: 'n1' },
+    }
+    assert.equal((await host.request(`${PROXY}${pods}/p1/binding`, { body: binding })).status, 201)
+    assert.equal((await get()).spec.nodeName, 'n1')
+
+    const patch = async (subresource: string, body: object): Promise<Json> => {
+      const contentType = 'application/strategic-merge-patch+json'
+      const options = { method: 'PATCH', body: JSON.stringify(body), headers: { 'content-type': contentType } }
+      const answer = await host.request(`${PROXY}${pods}/p1/${subresource}`, options)
+      assert.equal(answer.status, 200, `${subresource}: ${answer.text}`)
+      return answer.json()
+    }
+    await patch('status', { status: { phase: 'Running' } })
+    await patch('resize', { spec: { containers: [{ name: 'c', resources: { requests: { cpu: '200m' } } }] } })
+    await patch('ephemeralcontainers', { spec: { ephemeralContainers: [{ name: 'debug', image: 'busybox' }] } })
+    const { spec: changed, status } = (await member1.ok(`${pods}/p1`)) as Json
+    assert.equal(status.phase, 'Running')
+    assert.equal(changed.containers[0].resources.requests.cpu, '200m')
+    assert.equal(changed.ephemeralContainers[0].name, 'debug')
+
+    const eviction = (preconditions: object): object => ({
+      apiVersion: 'policy/v1',
+      kind: 'Eviction',
+      metadata: { name: 'p1', namespace: 'default' },
+      deleteOptions: { gracePeriodSeconds: 0, preconditions },
+    })
+    const evict = (preconditions: object) =>
+      host.request(`${PROXY}${pods}/p1/eviction`, { body: eviction(preconditions) })
+    const budgets = '/apis/policy/v1/namespaces/default/poddisruptionbudgets'
+    const selector = { matchLabels: { guarded: 'yes' } }
+    await member1.ok(budgets, { body: { metadata: { name: 'guard' }, spec: { minAvailable: 1, selector } } })
+    const refused = await evict({})
+    assert.equal(refused.status, 429, refused.text)
+    await member1.ok(`${budgets}/guard`, { method: 'DELETE' })
+    const { resourceVersion } = (await get()).metadata
+    assert.equal((await evict({ resourceVersion: Buffer.from('{"member1":"1"}').toString('base64url') })).status, 409)
+    assert.equal((await evict({ resourceVersion })).status, 201)
+    await until(async () => (await member1.request(`${pods}/p1`)).status === 404, 'the eviction')
+
+    await member1.ok('/api/v1/namespaces/default/serviceaccounts', { body: { metadata: { name: 'robot' } } })
+    const token = await ok(['create', 'token', 'robot'], { kubeconfig: chosen.get('member1')! })
+    const claims = JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString()) as Json
+    assert.equal(claims.sub, 'system:serviceaccount:default:robot')
+    assert.equal((await member1.request('/api/v1/namespaces/default/pods', { token: token.trim() })).status, 403)
+  })
+
+  it('deletes a collection in the chosen cluster alone, and refuses to do so everywhere', async () => {
+    for (const member of fleet.members) {
+      await member.ok(CONFIGMAPS, { body: { metadata: { name: 'swept', labels: { sweep: 'yes' } } } })
+    }
+    const query = '?labelSelector=sweep%3Dyes'
+    const everywhereAnswer = await fleet.host.request(`${PROXY}${CONFIGMAPS}${query}`, { method: 'DELETE' })
+    assert.ok(everywhereAnswer.status >= 400 && everywhereAnswer.status < 500, everywhereAnswer.text)
+    const one = await fleet.host.request(`${BASE}/proxying/cluster.member1/proxy${CONFIGMAPS}${query}`, {
+      method: 'DELETE',
+    })
+    assert.equal(one.status, 200, one.text)
+    assert.equal((await member1.request(`${CONFIGMAPS}/swept`)).status, 404)
+    assert.equal((await member2.request(`${CONFIGMAPS}/swept`)).status, 200)
+    await member2.ok(`${CONFIGMAPS}/swept`, { method: 'DELETE' })
+  })
+
+  it('F2: the audit log names who changed what in which cluster', async () => {
+    await ok(['label', 'cm', 'one', 'audited=yes'])
+    await ok(['label', 'cm', 'one', 'audited-'])
+    const events = (): Json[] =>
+      readFileSync(auditLog, 'utf8')
+        .trim()
+        .split('\n')
+        .map((line) => JSON.parse(line) as Json)
+        .filter(({ verb, requestURI }) => verb === 'patch' && requestURI.includes(`${CONFIGMAPS}/one`))
+    await until(async () => events().length >= 2, 'the events')
+    for (const { user, annotations, responseStatus, objectRef } of events()) {
+      assert.equal(user.username, 'admin')
+      assert.equal(annotations['proxy.fleetsearch.dev/cluster'], 'member1')
+      assert.equal(responseStatus.code, 200)
+      assert.equal(objectRef.resource, 'proxying')
+    }
+  })
 
   it('D2: label, annotate, edit, replace, apply on both sides and diff leave nothing of ours in the member', async () => {
     await ok(['label', 'cm', 'one', 'team=shop'])

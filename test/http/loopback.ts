@@ -58,6 +58,8 @@ export class Loopback {
   readonly #agent = new http.Agent({ keepAlive: true })
   /** Faults that the handler threw: ours, unless a test expects them. */
   readonly faults: unknown[] = []
+  /** What handlers had to say in the audit log, of all requests. */
+  readonly audited: [string, string][] = []
   user: UserInfo = ADMIN
 
   private constructor(handler: ApiHandler, prefix: string) {
@@ -73,6 +75,7 @@ export class Loopback {
         user: this.user,
         signal: controller.signal,
         incoming,
+        annotate: (key: string, value: string) => this.audited.push([key, value]),
       }
       handler(request, response).catch((error: unknown) => {
         const status = statusOf(error)

@@ -54,6 +54,7 @@ test('D2: a PUT reaches the owner alone with its own version, the answer has ann
       const answer = await api.ask(`${P}${PATH}?fieldManager=x&fieldManager=y`, { method: 'PUT', headers: json, body })
       assert.equal(answer.status, 200)
       assert.deepEqual(decodeToken(answer.json.metadata.resourceVersion), { m1: '6' })
+      assert.deepEqual(api.audited, [['proxy.fleetsearch.dev/cluster', 'm1']])
       assert.equal(answer.json.metadata.annotations['cluster.karmada.io/name'], 'm1')
       assert.equal(asked.length, 1)
       const [{ cluster, method, path, body: sent }] = asked as [World['asked'][number]]

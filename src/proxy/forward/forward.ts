@@ -4,11 +4,10 @@
  */
 import type { Readable } from 'node:stream'
 import type { MemberRequest, MemberResponse } from '../../fleet/member.ts'
-import { drained } from '../../http/body-writer.ts'
-import { cutOff, isGone } from '../../http/connection.ts'
 import { StatusError } from '../../kube/status-error.ts'
 import type { Clock } from '../../util/clock.ts'
 import type { ProxyRequest } from '../plugin.ts'
+import { streamAnswer } from '../stream-answer.ts'
 import { callerHeaders } from './caller-headers.ts'
 import type { Destination } from './destination.ts'
 import { forwardFault } from './forward-fault.ts'
@@ -136,20 +135,7 @@ function streamedBody({ request: { incoming } }: ProxyRequest): Readable | undef
   return stream === undefined || stream.endAfterHeaders ? undefined : incoming
 }
 
-/** Hands an answer on, piece by piece as it comes. */
-export async function relayAnswer(request: ProxyRequest, answer: MemberResponse): Promise<void> {
-  const { response } = request
-  response.writeHead(answer.status, answerHeaders(request, answer))
-  response.flushHeaders()
-  try {
-    for await (const chunk of answer.body) {
-      if (isGone(response)) return
-      if (!response.write(chunk)) await drained(response, response)
-    }
-    response.end()
-  } catch (error) {
-    if (isGone(response)) return
-    cutOff(response) // half an answer must not look like a whole one
-    throw error
-  }
+/** Hands an answer on as it comes. */
+export function relayAnswer(request: ProxyRequest, answer: MemberResponse): Promise<void> {
+  return streamAnswer(request.response, answer, answerHeaders(request, answer))
 }

@@ -2,9 +2,8 @@
 import type { OutgoingHttpHeaders } from 'node:http'
 import type { MemberResponse } from '../../fleet/member.ts'
 import { sendBody } from '../../http/answer.ts'
-import { drained } from '../../http/body-writer.ts'
-import { cutOff, isGone } from '../../http/connection.ts'
 import type { ProxyRequest } from '../plugin.ts'
+import { streamAnswer } from '../stream-answer.ts'
 
 /** What of an answer's head concerns the client; the rest belongs to the connection, or names the other server. */
 const RELAYED = ['content-type', 'etag', 'last-modified', 'cache-control', 'retry-after', 'warning', 'audit-id', 'vary']
@@ -39,21 +38,8 @@ export async function relay(request: ProxyRequest, answer: MemberResponse): Prom
 }
 
 /** Sends an answer as it comes, piece by piece: a watch. */
-export async function relayStream(request: ProxyRequest, answer: MemberResponse): Promise<void> {
-  const { response } = request
-  response.writeHead(answer.status, relayedHeaders(request, answer))
-  response.flushHeaders()
-  try {
-    for await (const chunk of answer.body) {
-      if (isGone(response)) return
-      if (!response.write(chunk)) await drained(response, response)
-    }
-    response.end()
-  } catch (error) {
-    if (isGone(response)) return
-    cutOff(response) // a stream that broke must not look like one that ended
-    throw error
-  }
+export function relayStream(request: ProxyRequest, answer: MemberResponse): Promise<void> {
+  return streamAnswer(request.response, answer, relayedHeaders(request, answer))
 }
 
 function relayedHeaders({ prefix }: ProxyRequest, { headers }: MemberResponse): OutgoingHttpHeaders {
