@@ -41,8 +41,8 @@ export function targetOf(path: string): Target {
   if (parts.length === 2 && second !== undefined && isOfIndices(second)) {
     return { type: OF_INDICES[second], indices: indicesOf(first) }
   }
-  if (parts.length === 3 && third !== undefined && (second === '_doc' || second === '_source')) {
-    return { type: 'document', indices: indicesOf(first), id: third, sourceOnly: second === '_source' }
+  if (third !== undefined && (second === '_doc' || second === '_source')) {
+    return { type: 'document', indices: indicesOf(first), id: idOf(path), sourceOnly: second === '_source' }
   }
   throw nothing(
     'read only: <index>/_search, _count, _msearch, _doc/<id>, _source/<id>, _mapping and _field_caps are answered',
@@ -62,6 +62,11 @@ export function indicesOf(text: string): Indices {
     }
   }
   return { names, kinds: [...new Set(names.map((name) => name.slice(PREFIX.length)))] }
+}
+
+/** With the slashes that ids of documents have, written as they are or encoded. */
+function idOf(path: string): string {
+  return decoded(/\/(?:_doc|_source)\/(.*)$/.exec(path)?.[1] ?? '')
 }
 
 function isOfIndices(part: string): part is keyof typeof OF_INDICES {
