@@ -32,7 +32,7 @@ const FLAT_TYPES = { opensearch: 'flat_object', elasticsearch: 'flattened' } as 
 /** Clients of Elasticsearch talk to nobody who does not say that he is it. */
 const HEADERS = { opensearch: {}, elasticsearch: { 'x-elastic-product': 'Elasticsearch' } } as const
 
-/** Parameters that say the same as a body, and those that change nothing here. */
+/** Parameters that say the same as a body, and those that change nothing here (`source` is read as the body). */
 const IN_BODY = ['size', 'from', 'track_total_hits'] as const
 const WITHOUT_EFFECT: ReadonlySet<string> = new Set([
   'allow_no_indices',
@@ -48,6 +48,8 @@ const WITHOUT_EFFECT: ReadonlySet<string> = new Set([
   'max_concurrent_shard_requests',
   'preference',
   'pretty',
+  'source',
+  'source_content_type',
   'timeout',
 ])
 

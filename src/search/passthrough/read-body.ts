@@ -8,10 +8,12 @@ const MAX_SEARCHES = 50
 /** As `application/vnd.elasticsearch+json; compatible-with=8`, which is what clients of Elasticsearch send. */
 const TYPES = /^application\/(?:vnd\.(?:elasticsearch|opensearch)\+)?(?:x-)?(?:nd)?json$/
 
-/** Undefined where there is none. Engines read the body of a GET too, or the parameter `source`. */
+/** Undefined where there is none. Engines read the body of a GET too, or the parameter `source`, for clients that can send no body with it. */
 export async function readJsonBody(request: ApiRequest): Promise<unknown> {
   const text = await readText(request)
-  return text === '' ? undefined : parse(text, 'the body')
+  if (text !== '') return parse(text, 'the body')
+  const source = request.query.get('source')
+  return source === null ? undefined : parse(source, 'the parameter source')
 }
 
 export interface SearchLine {

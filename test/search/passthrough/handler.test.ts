@@ -198,6 +198,9 @@ describe('the passthrough', () => {
 
       assert.deepEqual((await api.ask('/_search?size=0')).json.hits.hits[0]._id, 'a')
       assert.deepEqual([asked[1]?.kinds, asked[1]?.size], [undefined, 0])
+      const source = encodeURIComponent('{"query":{"match_all":{}},"size":7}')
+      assert.equal((await api.ask(`/_search?source=${source}&source_content_type=application%2Fjson`)).status, 200)
+      assert.equal(asked.pop()?.size, 7)
       assert.equal((await api.ask('/proxy/kubernetes-*/_count')).json.count, 1)
       assert.deepEqual([asked[2]?.kinds, asked[2]?.trackTotalHits], [undefined, true])
       assert.deepEqual((await api.ask('/kubernetes-pod/_doc/a%2Fb')).json, {
@@ -265,7 +268,15 @@ describe('the passthrough', () => {
       }
       for (const method of ['PUT', 'DELETE', 'PATCH'])
         assert.equal((await api.ask('/kubernetes-pod/_doc/a', { method })).status, 405)
-      for (const query of ['q=a', 'source=%7B%7D', 'scroll=1m', 'size=abc', 'routing=1', 'typed_keys=true']) {
+      for (const query of [
+        'q=a',
+        'source=%7B%22suggest%22%3A1%7D',
+        'source=x',
+        'scroll=1m',
+        'size=abc',
+        'routing=1',
+        'typed_keys=true',
+      ]) {
         assert.equal((await api.ask(`/_search?${query}`)).status, 400, query)
       }
       assert.equal((await post('/_search', 'no json')).status, 400)
