@@ -2,29 +2,16 @@
  * What a store is given of an object: its identity, its terms (`term.ts`), the words of its free text in three tiers and
  * the keys it sorts by. Derived from the canonical bytes alone, the same for every store. No bodies, no secret values.
  */
-import { isIP } from 'node:net'
 import { apiVersionOf } from '../kube/group-version.ts'
 import { parseExact } from '../kube/json-exact.ts'
-import type { Column, ColumnType, JsonObject, KindColumns } from '../kube/columns/column.ts'
+import type { Column, JsonObject, KindColumns } from '../kube/columns/column.ts'
 import { emptySecrets, mayEmbedSecrets } from './embedded-secrets.ts'
 import { isIdentityField } from './fields.ts'
 import { isIndexedAnnotation } from './index-rules.ts'
-import { JsonWalker, type Leaves } from './json-walker.ts'
-import {
-  IP,
-  NUMBER,
-  sortableIp,
-  sortableNumber,
-  sortableText,
-  sortableTime,
-  sortableVersion,
-  TIME,
-  VERSION,
-  type SortableMark,
-} from './sortable.ts'
-import { ALL_TERM, keyedPath, termOf } from './term.ts'
-import { TermText, WordText } from './term-text.ts'
-import { exactValue } from './tokens.ts'
+import { JsonWalker, type LeafPath, type Leaves } from './json-walker.ts'
+import { ALL_TERM, termOf } from './term.ts'
+import { numberLine, TermText, textLines, WordText } from './term-text.ts'
+import { annotationText, labelText, piecedTerms, typedField, type FieldText, type TypedField } from './typed-field.ts'
 
 export interface DocumentIdentity {
   readonly cluster: string
@@ -52,8 +39,33 @@ export interface SearchDocument extends DocumentIdentity {
   readonly values: ReadonlyMap<string, readonly string[]>
 }
 
-/** A longer annotation is data; only its key stands in the free text. */
-const MAX_ANNOTATION_WORDS = 1_024
+const IMAGE = typedField('image', 'keyword')
+const NODE = typedField('node', 'keyword')
+const ADDRESS = typedField('ip', 'ip')
+const OWNER = typedField('owner', 'keyword')
+const CREATED = typedField('created', 'time')
+const KIND_VERSION = typedField('version', 'keyword')
+
+interface ColumnField {
+  readonly field: TypedField
+  readonly value: Column['value']
+}
+
+const columnFields = new WeakMap<KindColumns, readonly ColumnField[]>()
+
+/** A kind's columns and further fields but those of identity, which stores have anyway. */
+function fieldsOf(kind: KindColumns): readonly ColumnField[] {
+  let found = columnFields.get(kind)
+  if (found === undefined) {
+    const own = [...kind.columns, ...(kind.extra ?? [])].filter(({ field }) => !isIdentityField(field))
+    found = own.map((column) => ({
+      field: typedField(column.field, column.type),
+      value: (object) => column.value(object),
+    }))
+    columnFields.set(kind, found)
+  }
+  return found
+}
 
 /** Builds documents; keeps what it learns of paths, so use one for many objects. */
 export class DocumentBuilder {
@@ -94,14 +106,14 @@ class Draft implements Leaves {
   constructor(identity: DocumentIdentity) {
     this.#identity = identity
     const { cluster, kind, group, resource, namespace, name, uid } = identity
-    this.#terms.addPieced('cluster', exactValue(cluster))
-    this.#terms.addPieced('kind', kind)
-    this.#terms.addPieced('group', group)
-    this.#terms.addPieced('apiversion', apiVersionOf(identity))
-    this.#terms.addPieced('resource', resource)
-    this.#terms.addPieced('name', exactValue(name))
+    this.#terms.add(piecedTerms('cluster', cluster))
+    this.#terms.add(piecedTerms('kind', kind))
+    this.#terms.add(piecedTerms('group', group))
+    this.#terms.add(piecedTerms('apiversion', apiVersionOf(identity)))
+    this.#terms.add(piecedTerms('resource', resource))
+    this.#terms.add(piecedTerms('name', name))
     this.#terms.add(termOf('uid', '=', uid))
-    if (namespace !== '') this.#terms.addPieced('namespace', namespace)
+    if (namespace !== '') this.#terms.add(piecedTerms('namespace', namespace))
     this.#name.add(name)
     this.#other.add(namespace === '' ? '' : `${namespace}/${name}`)
     this.#other.add(kind)
@@ -110,56 +122,61 @@ class Draft implements Leaves {
 
   addColumns(object: JsonObject, kind: KindColumns | undefined): void {
     if (kind !== undefined) {
-      for (const column of kind.columns) this.#column(object, column)
-      for (const field of kind.extra ?? []) this.#column(object, field)
+      for (const { field, value: valueOf } of fieldsOf(kind)) {
+        const value = valueOf(object)
+        if (value !== undefined) this.#add(field, String(value))
+      }
     }
     // A kind's own VERSION (a node's kubelet) is what `version` means there, the API version elsewhere.
-    if (!this.#sortKeys.has('version')) this.#typed('version', 'keyword', this.#identity.version)
+    if (!this.#sortKeys.has('version')) this.#add(KIND_VERSION, this.#identity.version)
   }
 
   addMetadata(object: JsonObject): void {
     const metadata = record(object['metadata'])
     for (const [key, value] of Object.entries(record(metadata['labels']))) {
       if (typeof value !== 'string') continue
-      this.#terms.addPieced(keyedPath('label', key), exactValue(value))
-      this.#strong.add(`${key}=${value}`)
+      const { terms, words } = labelText(key, value)
+      this.#terms.add(terms)
+      this.#strong.addLines(words)
     }
     for (const [key, value] of Object.entries(record(metadata['annotations']))) {
       if (typeof value !== 'string' || !isIndexedAnnotation(key)) continue
-      this.#terms.addText(keyedPath('annotation', key), value)
-      this.#other.add(value.length > MAX_ANNOTATION_WORDS ? key : `${key}=${value}`)
+      const { terms, words } = annotationText(key, value)
+      this.#terms.add(terms)
+      this.#other.addLines(words)
     }
     this.#owners(metadata['ownerReferences'])
     const created = metadata['creationTimestamp']
-    if (typeof created === 'string') this.#typed('created', 'time', created)
+    if (typeof created === 'string') this.#add(CREATED, created)
   }
 
-  text(path: string, text: string): void {
-    this.#terms.addText(path, text)
+  text(path: LeafPath, text: string): void {
+    this.#terms.add(textLines(path, text))
   }
 
-  number(path: string, text: string): void {
-    this.#terms.addNumber(path, text)
+  number({ path }: LeafPath, text: string): void {
+    this.#terms.add(numberLine(path, text))
   }
 
-  boolean(path: string, text: string): void {
-    this.#terms.add(termOf(path, '=', text))
+  boolean({ exact }: LeafPath, text: string): void {
+    this.#terms.add(exact + text)
   }
 
-  empty(path: string): void {
+  empty({ path }: LeafPath): void {
     this.#terms.add(termOf(path, '+', ''))
   }
 
   image(text: string): void {
-    if (text !== '') this.#typed('image', 'keyword', text)
+    if (text !== '') this.#add(IMAGE, text)
   }
 
   node(text: string): void {
-    if (text !== '') this.#typed('node', 'keyword', text)
+    if (text !== '') this.#add(NODE, text)
   }
 
   ip(text: string): void {
-    if (isIP(text) !== 0) this.#typed('ip', 'ip', text)
+    const found = ADDRESS.of(text)
+    if (found.typed) this.#addText(ADDRESS, found)
   }
 
   words(text: string): void {
@@ -178,65 +195,31 @@ class Draft implements Leaves {
     }
   }
 
-  #column(object: JsonObject, { field, type, value: valueOf }: Pick<Column, 'field' | 'type' | 'value'>): void {
-    const value = isIdentityField(field) ? undefined : valueOf(object)
-    if (value !== undefined) this.#typed(field, type, String(value))
-  }
-
   #owners(references: unknown): void {
     if (!Array.isArray(references)) return
     for (const reference of references) {
       const { name } = record(reference)
-      if (typeof name === 'string') this.#typed('owner', 'keyword', name)
+      if (typeof name === 'string') this.#add(OWNER, name)
     }
   }
 
-  /** A value of a field, once. What is not of the field's type is taken as text. */
-  #typed(path: string, type: ColumnType, text: string): void {
-    const value = exactValue(text)
+  #add(field: TypedField, text: string): void {
+    this.#addText(field, field.of(text))
+  }
+
+  /** A value of a field, once. */
+  #addText({ path }: TypedField, { value, terms, sortKey, words }: FieldText): void {
     const known = this.#values.get(path)
-    if (known?.includes(value) === true) return
-    if (known === undefined) this.#values.set(path, [value])
-    else known.push(value)
-    const found = typedKey(type, value)
-    if (known === undefined)
-      this.#sortKeys.set(path, found === undefined ? sortableText(value) : found.mark + found.key)
-    this.#addTyped(path, type, value, found)
-    if (path === 'image') this.#strong.add(text)
-    if (path === 'node' || path === 'ip' || path === 'owner') this.#other.add(text)
-  }
-
-  #addTyped(path: string, type: ColumnType, value: string, found: TypedKey | undefined): void {
-    if (type === 'quantity') return this.#terms.addQuantity(path, value)
-    if (found === undefined || found.mark === VERSION) this.#terms.addPieced(path, value)
-    else if (found.mark === IP) this.#terms.add(termOf(path, '=', value))
-    if (found !== undefined) this.#terms.add(termOf(path, found.mark, found.key))
-  }
-}
-
-interface TypedKey {
-  readonly mark: SortableMark
-  readonly key: string
-}
-
-/** How a value of a typed field sorts and compares; undefined for text, and for a value that is not of the type. */
-function typedKey(type: ColumnType, value: string): TypedKey | undefined {
-  const marked = (mark: SortableMark, key: string | undefined) => (key === undefined ? undefined : { mark, key })
-  switch (type) {
-    case 'int':
-    case 'quantity':
-    case 'duration':
-      return marked(NUMBER, sortableNumber(value))
-    case 'time':
-      return marked(TIME, sortableTime(value))
-    case 'version':
-      return marked(VERSION, sortableVersion(value))
-    case 'ip':
-      return marked(IP, sortableIp(value))
-    case 'keyword':
-    case 'text':
-    case 'bool':
-      return undefined
+    if (known === undefined) {
+      this.#values.set(path, [value])
+      this.#sortKeys.set(path, sortKey)
+    } else {
+      if (known.includes(value)) return
+      known.push(value)
+    }
+    this.#terms.add(terms)
+    if (path === 'image') this.#strong.addLines(words)
+    else this.#other.addLines(words)
   }
 }
 

@@ -1,15 +1,22 @@
 /** Walks an object's JSON leaf by leaf, with the path of each. Remembers paths, which objects of one kind share. */
 import type { JsonObject } from '../kube/columns/column.ts'
 import { rulesOf, type PathRules } from './index-rules.ts'
-import { keyedPath } from './term.ts'
+import { keyedPath, termOf } from './term.ts'
+
+export interface LeafPath {
+  /** As in terms. */
+  readonly path: string
+  /** What the term of an exact text begins with. */
+  readonly exact: string
+}
 
 export interface Leaves {
   /** Each value of a path is told once, however often a list has it. */
-  text(path: string, text: string): void
-  number(path: string, text: string): void
-  boolean(path: string, text: string): void
+  text(path: LeafPath, text: string): void
+  number(path: LeafPath, text: string): void
+  boolean(path: LeafPath, text: string): void
   /** An empty object or list, or a value that may not be shown: it exists. */
-  empty(path: string): void
+  empty(path: LeafPath): void
   image(text: string): void
   node(text: string): void
   ip(text: string): void
@@ -17,15 +24,13 @@ export interface Leaves {
   words(text: string): void
 }
 
-interface PathNode {
+interface PathNode extends LeafPath {
   /** The keys as they are, which rules go by. */
   readonly keys: string
-  /** As in terms. */
-  readonly path: string
   readonly rules: PathRules
   readonly children: Map<string, PathNode>
   /** What was told of it in walk number `walk`. */
-  readonly told: Set<string>
+  told: string[] | Set<string>
   walk: number
 }
 
@@ -33,6 +38,9 @@ interface PathNode {
 const MAX_DEPTH = 64
 /** Keys can be anything (ConfigMaps, selectors); forgetting all paths now and then bounds memory (about 300 B each). */
 const MAX_PATHS = 20_000
+
+/** So many texts are sooner looked through than hashed. */
+const FEW = 16
 
 /** Larger integers are floating-point numbers to Go, too. */
 const MAX_INT64 = 2 ** 63
@@ -81,8 +89,8 @@ export class JsonWalker {
 
   #string(value: string, node: PathNode): void {
     if (this.#isTold(node, value)) return
-    const { path, rules } = node
-    this.#leaves.text(path, value)
+    const { rules } = node
+    this.#leaves.text(node, value)
     if (rules.text) this.#leaves.words(value)
     if (rules.image) this.#leaves.image(value)
     if (rules.node) this.#leaves.node(value)
@@ -90,18 +98,24 @@ export class JsonWalker {
   }
 
   #number(text: string, node: PathNode): void {
-    if (!this.#isTold(node, text)) this.#leaves.number(node.path, text)
+    if (!this.#isTold(node, text)) this.#leaves.number(node, text)
   }
 
   #boolean(text: string, node: PathNode): void {
-    if (!this.#isTold(node, text)) this.#leaves.boolean(node.path, text)
+    if (!this.#isTold(node, text)) this.#leaves.boolean(node, text)
   }
 
   #isTold(node: PathNode, text: string): boolean {
     if (this.#lists === 0) return false
     if (node.walk !== this.#walks) {
       node.walk = this.#walks
-      node.told.clear()
+      node.told = [text]
+      return false
+    }
+    if (Array.isArray(node.told)) {
+      if (node.told.includes(text)) return true
+      if (node.told.push(text) > FEW) node.told = new Set(node.told)
+      return false
     }
     if (node.told.has(text)) return true
     node.told.add(text)
@@ -109,7 +123,7 @@ export class JsonWalker {
   }
 
   #list(values: readonly unknown[], node: PathNode, depth: number): void {
-    if (values.length === 0) return this.#leaves.empty(node.path)
+    if (values.length === 0) return this.#leaves.empty(node)
     const several = values.length > 1 ? 1 : 0
     this.#lists += several
     for (const value of values) this.#value(value, node, depth + 1)
@@ -123,10 +137,10 @@ export class JsonWalker {
       const child = this.#child(node, key)
       if (child.rules.skip) continue
       if (node.rules.textKeys) this.#leaves.words(key)
-      if (node.rules.keysOnly) this.#leaves.empty(child.path)
+      if (node.rules.keysOnly) this.#leaves.empty(child)
       else this.#value((object as Record<string, unknown>)[key], child, depth + 1)
     }
-    if (empty && depth > 0) this.#leaves.empty(node.path)
+    if (empty && depth > 0) this.#leaves.empty(node)
   }
 
   #root(kind: string): PathNode {
@@ -148,6 +162,7 @@ export class JsonWalker {
 
   #node(keys: string, path: string): PathNode {
     this.#paths++
-    return { keys, path, rules: rulesOf(keys, this.#group, this.#kind), children: new Map(), told: new Set(), walk: 0 }
+    const rules = rulesOf(keys, this.#group, this.#kind)
+    return { keys, path, exact: termOf(path, '=', ''), rules, children: new Map(), told: [], walk: 0 }
   }
 }

@@ -56,9 +56,14 @@ function complement(digits: string): string {
 const RFC3339 =
   /^([0-9]{4})-([0-9]{2})-([0-9]{2})[Tt]([0-9]{2}):([0-9]{2}):([0-9]{2})(\.[0-9]{1,9})?([Zz]|[+-][0-9]{2}:[0-9]{2})$/
 
+/** As Kubernetes writes nearly all of its times. */
+const WHOLE_SECONDS = /^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$/
+
 /** An RFC 3339 time, in UTC with its fraction: `20260102030405.123456`; undefined for anything else. */
 export function sortableTime(text: string): string | undefined {
-  const match = text.length < 20 || text.charCodeAt(4) !== 0x2d ? null : RFC3339.exec(text)
+  if (text.length < 20 || text.charCodeAt(4) !== 0x2d) return undefined
+  if (text.length === 20 && WHOLE_SECONDS.test(text)) return secondsOf(text)
+  const match = RFC3339.exec(text)
   if (match === null) return undefined
   const [, year, month, day, hour, minute, second, fraction = '', zone = 'Z'] = match
   const digits = `${year}${month}${day}${hour}${minute}${second}`
@@ -66,6 +71,11 @@ export function sortableTime(text: string): string | undefined {
   if (zone === 'Z' || zone === 'z') return digits + rest
   const ms = Date.parse(`${year}-${month}-${day}T${hour}:${minute}:${second}${zone}`)
   return Number.isNaN(ms) ? undefined : sortableMs(ms) + rest
+}
+
+function secondsOf(text: string): string {
+  const date = text.slice(0, 4) + text.slice(5, 7) + text.slice(8, 10)
+  return date + text.slice(11, 13) + text.slice(14, 16) + text.slice(17, 19)
 }
 
 /** Milliseconds since the epoch as a time's key. */

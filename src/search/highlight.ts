@@ -75,7 +75,7 @@ function leavesOf(hit: SearchHit, object: JsonObject): NamedText[] {
   const add = (path: string, text: string): void => void found.set(`${path}\n${text}`, { path, text })
   let last: NamedText = { path: '', text: '' }
   const leaves: Leaves = {
-    text: (path, text) => (last = { path, text }),
+    text: ({ path }, text) => (last = { path, text }),
     words: (text) => add(last.text === text ? last.path : '.data', text),
     image: (text) => add('image', text),
     node: (text) => add('node', text),

@@ -239,8 +239,9 @@ function isUnchanged(row: StoredRow | undefined, change: Upsert, bodyHash: numbe
 function indexRow({ terms, nameWords, strongWords, otherWords }: SearchDocument): IndexRow {
   const columns = [encodeTerms(terms), nameWords, strongWords, otherWords] as const
   // 53 bits that SQLite and JavaScript both hold: 32 of one sum, 21 of the other.
-  const sum = crc32(otherWords, crc32(strongWords, crc32(terms)))
-  return { columns, hash: crc32(terms) * 2 ** 21 + (sum & 0x1f_ffff) }
+  const termsSum = crc32(terms)
+  const sum = crc32(otherWords, crc32(strongWords, termsSum))
+  return { columns, hash: termsSum * 2 ** 21 + (sum & 0x1f_ffff) }
 }
 
 /** Of the fields that may have several values and are counted by them (`counts.ts`), those of which the document has several. */

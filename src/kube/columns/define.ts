@@ -112,12 +112,13 @@ export function labelMapColumn(name: string, path: readonly string[], options: C
 
 /** Computes once for an object, however many columns ask. */
 export function perObject<Result>(compute: (object: JsonObject) => Result): (object: JsonObject) => Result {
-  const known = new WeakMap<JsonObject, Result>()
+  let last: JsonObject | undefined
+  let result: Result
   return (object) => {
-    const found = known.get(object)
-    if (found !== undefined) return found
-    const result = compute(object)
-    known.set(object, result)
+    if (object !== last) {
+      result = compute(object)
+      last = object
+    }
     return result
   }
 }

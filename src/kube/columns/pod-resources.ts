@@ -2,8 +2,10 @@
  * How much a running pod asks for: the sum over its containers and sidecars (init containers that restart always), or
  * what the pod as a whole is given. Ordinary init containers are done by then and do not count.
  */
+import { textMemo } from '../../util/text-memo.ts'
 import { formatQuantity, parseQuantity, quantityIn } from '../quantity.ts'
 import type { JsonObject } from './column.ts'
+import { perObject } from './define.ts'
 import { items, optionalText } from './read.ts'
 
 /** Summed in billionths: no quantity of Kubernetes is finer. */
@@ -26,17 +28,28 @@ export function podLimit(pod: JsonObject, resource: 'cpu' | 'memory'): string | 
 }
 
 function amounts(pod: JsonObject, kind: 'requests' | 'limits', resource: string): (string | undefined)[] {
-  const sidecars = items(pod, 'spec', 'initContainers').filter((container) => container['restartPolicy'] === 'Always')
-  const running = [...items(pod, 'spec', 'containers'), ...sidecars]
-  return running.map((container) => optionalText(container, 'resources', kind, resource))
+  return running(pod).map((container) => optionalText(container, 'resources', kind, resource))
 }
+
+const running = perObject((pod) => {
+  const sidecars = items(pod, 'spec', 'initContainers').filter((container) => container['restartPolicy'] === 'Always')
+  return [...items(pod, 'spec', 'containers'), ...sidecars]
+})
 
 /** In the format of the first; amounts that cannot be read count as nothing. */
 function sum(texts: readonly string[]): string | undefined {
-  const quantities = texts.map(parseQuantity).filter((quantity) => quantity !== undefined)
+  return texts.length === 0 ? undefined : sumOf(texts.join(' '))
+}
+
+/** Of amounts with spaces between, which no quantity has. Most pods ask for what their neighbours do. */
+const sumOf = textMemo((amounts) => {
+  const quantities = amounts
+    .split(' ')
+    .map(parseQuantity)
+    .filter((quantity) => quantity !== undefined)
   const [first] = quantities
   if (first === undefined) return undefined
   const nano = quantities.reduce((total, quantity) => total + (quantityIn(quantity, NANO) ?? 0n), 0n)
   const total = parseQuantity(`${nano.toString()}n`)
   return total === undefined ? undefined : formatQuantity({ ...total, format: first.format })
-}
+})
