@@ -54,7 +54,10 @@ describe('writes through serve', () => {
     }
     await member1.ok(CONFIGMAPS, { body: { metadata: { name: 'one' }, data: { a: '1' } } })
     await member1.ok('/apis/apps/v1/namespaces/default/deployments', { body: DEPLOYMENT })
-    await member1.ok('/api/v1/nodes', { body: { metadata: { name: 'n1' } } })
+    const room = { cpu: '4', memory: '8Gi', pods: '10' }
+    await member1.ok('/api/v1/nodes', {
+      body: { metadata: { name: 'n1' }, status: { capacity: room, allocatable: room } },
+    })
     for (const member of fleet.members) await member.ok(CONFIGMAPS, { body: { metadata: { name: 'both' } } })
     await until(
       async () => (await tryKubectl(['get', 'cm', 'one'], { kubeconfig: everywhere })).code === 0,
@@ -181,7 +184,8 @@ describe('writes through serve', () => {
         .trim()
         .split('\n')
         .map((line) => JSON.parse(line) as Json)
-        .filter(({ verb, requestURI }) => verb === 'patch' && requestURI.includes(`${CONFIGMAPS}/one`))
+        .filter(({ verb, stage }) => verb === 'patch' && stage === 'ResponseComplete')
+        .filter(({ requestURI }) => requestURI.includes(`${CONFIGMAPS}/one`))
     await until(async () => events().length >= 2, 'the events')
     for (const { user, annotations, responseStatus, objectRef } of events()) {
       assert.equal(user.username, 'admin')
