@@ -26,6 +26,8 @@ export interface DiscoveredResource {
   readonly categories: readonly string[]
   /** Names alone: `status`, `scale`, `log`. */
   readonly subresources: readonly string[]
+  /** Subresources are offered for reading alone. Never said by a member. */
+  readonly readOnly?: true
 }
 
 export interface Discovery {

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { systemClock } from '../../src/util/clock.ts'
 import { createWriteServices } from '../../src/proxy/write/write.ts'
 import { test } from 'node:test'
+import { readOnlyDiscovery } from '../../src/proxy/discovery/read-only.ts'
 import { createMembersPlugin } from '../../src/proxy/plugins/members.ts'
 import { readEntries, readFields, textOf, writeField } from '../../src/kube/protobuf.ts'
 import type { Loopback } from '../http/loopback.ts'
@@ -43,10 +44,15 @@ function world(replies: Record<string, (path: string, accept: unknown) => Reply>
   return { fleet, members }
 }
 
-function withMembers(replies: Parameters<typeof world>[0], run: (api: Loopback) => Promise<void>): Promise<void> {
+function withMembers(
+  replies: Parameters<typeof world>[0],
+  run: (api: Loopback) => Promise<void>,
+  readOnly = false,
+): Promise<void> {
   const { fleet, members } = world(replies)
   const { columns, clock } = fleet
-  const options = { columns, clock, discovery: members.discovery, random: () => 0, fleet: members.fleet }
+  const discovery = readOnly ? readOnlyDiscovery(members.discovery) : members.discovery
+  const options = { columns, clock, discovery, random: () => 0, fleet: members.fleet }
   return withApi(fleet, members, run, {
     behind: [createMembersPlugin({ ...options, ...createWriteServices({ clock: systemClock }) })],
   })
@@ -93,6 +99,31 @@ test('E9: plain discovery of all members, merged, under the prefix', async () =>
     }
   })
 })
+
+test('a read-only server offers nothing that it refuses, of subresources either', () =>
+  withMembers(
+    {},
+    async (api) => {
+      for (const path of ['/api/v1', '/apis/apps/v1', '/apis/acme.io/v1']) {
+        for (const { name, verbs } of (await api.ask(P + path)).json.resources as Json[]) {
+          assert.ok(verbs.length > 0, `${name} is offered for nothing`)
+          assert.deepEqual(
+            verbs.filter((verb: string) => !['get', 'list', 'watch'].includes(verb)),
+            [],
+            name,
+          )
+        }
+      }
+      const { json } = await api.ask(`${P}/apis`, { headers: { accept: V2 } })
+      assert.deepEqual(json.items[0].versions[0].resources[0].subresources[0].verbs, ['get'])
+      const core = (await api.ask(`${P}/api/v1`)).json.resources.map(({ name }: Json) => name)
+      assert.deepEqual(
+        core.filter((name: string) => name.includes('/')),
+        ['pods/log', 'pods/status'],
+      )
+    },
+    true,
+  ))
 
 test('E9: aggregated discovery in both versions, with an ETag that answers 304', async () => {
   await withMembers({}, async (api) => {

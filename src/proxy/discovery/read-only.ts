@@ -19,23 +19,15 @@ export function readOnlyDiscovery(discovery: MemberDiscovery): MemberDiscovery {
   }
 }
 
-/** Sessions and what only changes something; the others can be read. */
-const CHANGE_ONLY: ReadonlySet<string> = new Set([
-  'attach',
-  'binding',
-  'eviction',
-  'exec',
-  'finalize',
-  'portforward',
-  'proxy',
-  'token',
-])
+/** What reaches into a workload is refused to `get` too (write-guard.ts). */
+const REACHES_IN: ReadonlySet<string> = new Set(['attach', 'exec', 'portforward', 'proxy'])
 
 function reading(resource: DiscoveredResource): DiscoveredResource {
   if (REVIEWS.test(resource.resource)) return resource
   return {
     ...resource,
     verbs: resource.verbs.filter((verb) => READS.has(verb)),
-    subresources: resource.subresources.filter((name) => !CHANGE_ONLY.has(name)),
+    subresources: resource.subresources.filter((name) => !REACHES_IN.has(name)),
+    readOnly: true,
   }
 }

@@ -38,7 +38,11 @@ const PROXY_KINDS: Readonly<Record<string, string>> = {
 }
 
 export function subresourceShapes(resource: DiscoveredResource): SubresourceShape[] {
-  return resource.subresources.map((name) => shapeOf(resource, name))
+  const shapes = resource.subresources.map((name) => shapeOf(resource, name))
+  if (resource.readOnly !== true) return shapes
+  return shapes
+    .map((shape) => ({ ...shape, verbs: shape.verbs.filter((verb) => verb === 'get') }))
+    .filter(({ verbs }) => verbs.length > 0)
 }
 
 function shapeOf({ group, version, kind, resource }: DiscoveredResource, name: string): SubresourceShape {
