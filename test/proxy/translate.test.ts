@@ -21,6 +21,7 @@ const rules = (rest: Partial<Rules> = {}): Rules => ({
   owner: clusterName('m1'),
   own: new Map(),
   annotated: undefined,
+  others: [],
   ...rest,
 })
 
@@ -100,6 +101,32 @@ describe('D2: JSON', () => {
     )
     const all = `{"metadata":{"annotations":{"$patch":"replace","a":"1"}}}`
     assert.match(text(all, 'strategicPatch', on), /"theirs"/, 'a patch that replaces all does not')
+  })
+
+  test('a patch that empties the annotations leaves the member’s own where it was', () => {
+    const on = { rules: { own: OWN, others: ['a', 'b/c'] } }
+    const left = { metadata: { annotations: { a: null, 'b/c': null } } }
+    for (const format of ['mergePatch', 'strategicPatch'] as const) {
+      assert.deepEqual(JSON.parse(text('{"metadata":{"annotations":null}}', format, on)), left, format)
+    }
+    assert.deepEqual(JSON.parse(text('{"metadata":{"annotations":{"$patch":"delete"}}}', 'strategicPatch', on)), left)
+    const plain = '{"metadata":{"annotations":null}}'
+    assert.equal(text(plain, 'mergePatch', { rules: { others: ['a'] } }), plain, 'with none of its own it may all go')
+    const removal = '[{"op":"remove","path":"/metadata/annotations"}]'
+    assert.deepEqual(JSON.parse(text(removal, 'jsonPatch', on)), [
+      { op: 'replace', path: '/metadata/annotations', value: { [NAME]: 'theirs' } },
+    ])
+    assert.equal(text(removal, 'jsonPatch'), removal)
+    const moved = '[{"op":"move","from":"/metadata/annotations","path":"/data"}]'
+    assert.deepEqual(JSON.parse(text(moved, 'jsonPatch', on)), [
+      { op: 'copy', from: '/metadata/annotations', path: '/data' },
+      { op: 'replace', path: '/metadata/annotations', value: { [NAME]: 'theirs' } },
+    ])
+  })
+
+  test('versions in references to other objects are nobody’s lock, and stay', () => {
+    const event = `{"kind":"Event","metadata":{"name":"e"},"involvedObject":{"name":"p","resourceVersion":"${M2}"}}`
+    assert.equal(text(event, 'json'), event)
   })
 
   test('lists, preconditions and evictions', () => {

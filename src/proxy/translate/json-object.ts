@@ -75,10 +75,12 @@ export function metadataEdits(bytes: Buffer, start: number, rules: Rules, mode: 
 export function annotationEdits(bytes: Buffer, value: Span, rules: Rules, mode: Mode): Edit[] | 'emptied' {
   const { own } = rules
   if (!isObject(bytes, value.start)) {
-    const puts = mode === 'replace' && own.size > 0 && isNull(bytes, value.start)
-    return puts ? [{ ...value, insert: Buffer.from(JSON.stringify(Object.fromEntries(own))) }] : []
+    return own.size > 0 && isNull(bytes, value.start) ? [emptied(value, rules, mode)] : []
   }
   const members = membersOf(bytes, value.start)
+  if (mode === 'merge' && own.size > 0 && patchDirective(bytes, members) === 'delete') {
+    return [emptied(value, rules, mode)]
+  }
   const inside = patchDirective(bytes, members) === 'replace' ? 'replace' : mode
   const stays = ({ key }: JsonMember): boolean => !isClusterAnnotation(key) || (inside !== 'merge' && own.has(key))
   const missing = inside === 'replace' ? [...own].filter(([key]) => !members.some((member) => member.key === key)) : []
@@ -93,6 +95,15 @@ export function annotationEdits(bytes: Buffer, value: Span, rules: Rules, mode: 
   return anyStays || members.length === 0
     ? [...edits, insertMembers(bytes, value.start, missing)]
     : [{ ...value, insert: Buffer.from(JSON.stringify(Object.fromEntries(missing))) }]
+}
+
+/**
+ * Instead of what would take all annotations away, the member's own among them. A patch has no word for all but some: it names
+ * the others. One that comes to the object meanwhile stays, as if it had come after the patch.
+ */
+function emptied(value: Span, { own, others }: Rules, mode: Mode): Edit {
+  const left = mode === 'merge' ? others.map((key): [string, null] => [key, null]) : [...own]
+  return { ...value, insert: Buffer.from(JSON.stringify(Object.fromEntries<string | null>(left))) }
 }
 
 /** `$patch` of a strategic merge patch: `replace` makes a patch the whole. */

@@ -59,9 +59,34 @@ function changeOf(bytes: Buffer, { start }: Span, rules: Rules): Change {
     const added = { op: 'add', path: textOf(bytes, members, 'path'), value: rules.owner }
     return { text: JSON.stringify(added) }
   }
+  const emptying = rules.own.size > 0 ? emptiedAnnotations(bytes, members, { op, path, from }, rules) : undefined
+  if (emptying !== undefined) return emptying
   const values = members.filter(({ key }) => key === 'value')
   return { edits: values.flatMap(({ valueStart, end }) => valueEdits(bytes, { start: valueStart, end }, path, rules)) }
 }
+
+interface Pointers {
+  readonly op: string | undefined
+  readonly path: readonly string[]
+  readonly from: readonly string[] | undefined
+}
+
+/** All annotations go, by `remove` or `move`: the member's own stay. */
+function emptiedAnnotations(
+  bytes: Buffer,
+  members: readonly JsonMember[],
+  { op, path, from }: Pointers,
+  { own }: Rules,
+): Change | undefined {
+  const kept = JSON.stringify({ op: 'replace', path: '/metadata/annotations', value: Object.fromEntries(own) })
+  if (op === 'remove' && isAnnotations(path)) return { text: kept }
+  if (op !== 'move' || from === undefined || !isAnnotations(from)) return undefined
+  const copy = { op: 'copy', from: textOf(bytes, members, 'from'), path: textOf(bytes, members, 'path') }
+  return { text: `${JSON.stringify(copy)},${kept}` }
+}
+
+const isAnnotations = (path: readonly string[]): boolean =>
+  path.length === 2 && path[0] === 'metadata' && path[1] === 'annotations'
 
 function ofClusterAnnotation(bytes: Buffer, members: readonly JsonMember[], op = '', { owner }: Rules): Change {
   if (op === 'test' && textOf(bytes, members, 'value') !== owner) {

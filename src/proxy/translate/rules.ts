@@ -14,6 +14,8 @@ export interface Rules {
   readonly own: ReadonlyMap<string, string>
   /** The member's own object has annotations; undefined: not known. */
   readonly annotated: boolean | undefined
+  /** The keys of its other annotations, where `own` has any: a patch that empties them all has to name them. */
+  readonly others: readonly string[]
 }
 
 /**

@@ -11,9 +11,9 @@ import { isClusterAnnotation, type Rules } from '../translate/rules.ts'
 const METADATA = 'application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json'
 const MAX_BYTES = 2 * 1024 * 1024
 
-export type OwnAnnotations = Pick<Rules, 'own' | 'annotated'>
+export type OwnAnnotations = Pick<Rules, 'own' | 'annotated' | 'others'>
 
-const NONE: OwnAnnotations = { own: new Map(), annotated: undefined }
+const NONE: OwnAnnotations = { own: new Map(), annotated: undefined, others: [] }
 
 /**
  * As the cache has the object, unless that leaves a doubt; then the member is asked as the caller. A caller who may write the
@@ -29,7 +29,7 @@ export async function ownAnnotations(
   if ((verb !== 'update' && verb !== 'patch') || resource?.subresource === 'scale') return NONE
   if (object === undefined) return ask(forwarder, request, destination)
   if (mayHaveOwnAnnotations(object.bytes)) return ask(forwarder, request, destination)
-  return { own: new Map(), annotated: countAnnotations(object.bytes) > 2 }
+  return { own: new Map(), annotated: countAnnotations(object.bytes) > 2, others: [] }
 }
 
 /** Of a canonical object, our two included. */
@@ -56,7 +56,12 @@ async function ask(forwarder: Forwarder, request: ProxyRequest, destination: Des
     metadata?: { annotations?: Record<string, string> | null }
   }
   const annotations = Object.entries(metadata?.annotations ?? {})
-  return { own: new Map(annotations.filter(([key]) => isClusterAnnotation(key))), annotated: annotations.length > 0 }
+  const others = annotations.map(([key]) => key).filter((key) => !isClusterAnnotation(key))
+  return {
+    own: new Map(annotations.filter(([key]) => isClusterAnnotation(key))),
+    annotated: annotations.length > 0,
+    others,
+  }
 }
 
 /** Its path without the subresource. */
