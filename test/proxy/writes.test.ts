@@ -188,3 +188,28 @@ test('read your writes: a deleted object is waited for to go; a dry run changes 
       assert.deepEqual((await reading).json.items, [])
     },
   ))
+
+test('an audit event of each write names the cluster that it went to; a refused one names none', () =>
+  withWorld(
+    () => written('6'),
+    async ({ api }) => {
+      const annotations = async (prefix: string, path: string, method: string): Promise<unknown> => {
+        api.audited.length = 0
+        await api.ask(prefix + path, { method, headers: json, ...(method === 'DELETE' ? {} : { body: '{}' }) })
+        return Object.fromEntries(api.audited)
+      }
+      const chosen = `${PREFIX}/proxying/cluster.m2/proxy`
+      const key = 'proxy.fleetsearch.dev/cluster'
+      for (const [method, subresource] of [
+        ['PUT', ''],
+        ['PUT', '/status'],
+        ['POST', '/eviction'],
+        ['POST', '/binding'],
+        ['DELETE', ''],
+      ] as const) {
+        assert.deepEqual(await annotations(P, PATH + subresource, method), { [key]: 'm1' }, method + subresource)
+      }
+      assert.deepEqual(await annotations(chosen, '/api/v1/namespaces/default/pods', 'POST'), { [key]: 'm2' })
+      assert.deepEqual(await annotations(P, '/api/v1/namespaces/default/pods', 'DELETE'), {}, 'of many: 405')
+    },
+  ))
