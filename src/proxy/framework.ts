@@ -9,12 +9,13 @@ import { SEARCH_GROUP_VERSION } from '../api/resource-registry.ts'
 import type { FleetReader } from '../fleet/fleet.ts'
 import type { ApiHandler, ApiRequest } from '../http/api-request.ts'
 import type { Exchange } from '../http/answer.ts'
+import { warningValue } from '../http/freshness.ts'
 import { parseBool } from '../http/list-options.ts'
 import { pathNotFound } from '../http/status-response.ts'
 import type { ClusterName } from '../kube/names.ts'
 import type { ResourcePath } from '../kube/resource-path.ts'
 import { parseResourcePath } from '../kube/resource-path.ts'
-import { badRequest, StatusError } from '../kube/status-error.ts'
+import { badRequest, notFound, StatusError } from '../kube/status-error.ts'
 import type { Plugin, ProxyRequest, Verb } from './plugin.ts'
 import { checkWrite, type WriteGuard } from './write-guard.ts'
 import { withViewParameters } from './view-parameters.ts'
@@ -57,7 +58,7 @@ function parseProxyRequest(exchange: Exchange, fleet: ProxyOptions['fleet']): Pr
     path,
     resource,
     verb,
-    cluster: chosenCluster(request, decode(endpoint), fleet),
+    cluster: chosenCluster(exchange, decode(endpoint), fleet),
     prefix: `/apis/${SEARCH_GROUP_VERSION}/proxying/${name}/${word}`,
   }
 }
@@ -79,8 +80,17 @@ function decode(segment: string): string {
   }
 }
 
-/** Throws `notFound` for a cluster there is none of, `badRequest` where path and header name different ones. */
-function chosenCluster(request: ApiRequest, name: string, fleet: ProxyOptions['fleet']): ClusterName | undefined {
+/**
+ * Throws `notFound` for a cluster there is none of, `badRequest` where path and header name different ones.
+ *
+ * A kubectl takes the 404 of discovery for a server without that API and never shows its message; a warning it does show.
+ * Source: client-go discovery/discovery_client.go, `downloadLegacy`.
+ */
+function chosenCluster(
+  { request, response }: Exchange,
+  name: string,
+  fleet: ProxyOptions['fleet'],
+): ClusterName | undefined {
   const byPath = name.startsWith(CLUSTER_PREFIX) ? name.slice(CLUSTER_PREFIX.length) : undefined
   const header = request.incoming.headers[CLUSTER_HEADER]
   const byHeader = typeof header === 'string' && header !== '' ? header : undefined
@@ -89,9 +99,9 @@ function chosenCluster(request: ApiRequest, name: string, fleet: ProxyOptions['f
   }
   const chosen = (byPath ?? byHeader) as ClusterName | undefined
   if (chosen !== undefined && fleet.member(chosen) === undefined) {
-    throw new StatusError('notFound', `clusters.cluster.karmada.io ${JSON.stringify(chosen)} not found`, {
-      details: { name: chosen, group: 'cluster.karmada.io', kind: 'clusters' },
-    })
+    const missing = notFound({ group: 'cluster.karmada.io', resource: 'clusters' }, chosen)
+    response.setHeader('warning', warningValue(missing.message))
+    throw missing
   }
   return chosen
 }

@@ -213,3 +213,16 @@ test('an audit event of each write names the cluster that it went to; a refused 
       assert.deepEqual(await annotations(P, '/api/v1/namespaces/default/pods', 'DELETE'), {}, 'of many: 405')
     },
   ))
+
+test('a cluster there is none of is 404, with a warning: kubectl takes 404 of discovery for an empty one and hides the message', () =>
+  withWorld(
+    () => written('6'),
+    async ({ api }) => {
+      for (const path of ['/api', '/apis', PATH]) {
+        const { status, headers, json: body } = await api.ask(`${PREFIX}/proxying/cluster.nope/proxy${path}`)
+        assert.equal(status, 404)
+        assert.match(body.message, /clusters\.cluster\.karmada\.io "nope" not found/)
+        assert.equal(headers['warning'], '299 - "clusters.cluster.karmada.io \\"nope\\" not found"')
+      }
+    },
+  ))
