@@ -3,6 +3,7 @@ import { parseObject } from '../http/selection.ts'
 import type { JsonObject } from '../kube/columns/column.ts'
 import { isObject } from '../kube/columns/read.ts'
 import { IP, sortableIp } from '../query/sortable.ts'
+import { ipForms, type IpForms } from './ip-forms.ts'
 import { foundObjects } from './found-object.ts'
 import { asked, visibleOf, type SearchCall } from './search-call.ts'
 
@@ -27,11 +28,10 @@ export async function ownersOf(
   ip: string,
   clusters: readonly string[] | undefined,
 ): Promise<{ owners: IpOwner[]; more: boolean }> {
-  const key = sortableIp(ip) ?? ''
+  const forms = ipForms(ip)
   const of = (clusters ?? []).map((value) => ({ type: 'exact' as const, path: 'cluster', value }))
-  const has = { type: 'compare', path: 'ip', comparison: '=', mark: IP, key } as const
-  const children =
-    clusters === undefined ? [has, NOT_HOSTED(ip)] : [has, NOT_HOSTED(ip), { type: 'or' as const, children: of }]
+  const wanted = [hasAddress(forms), notHosted(forms)]
+  const children = clusters === undefined ? wanted : [...wanted, { type: 'or' as const, children: of }]
   const result = await asked(() =>
     call.parts.store.search({
       predicate: { type: 'and', children },
@@ -47,7 +47,7 @@ export async function ownersOf(
   for (const hit of result.hits) {
     const object = await objects.of(hit)
     if (object === undefined) continue
-    const paths = pathsOf(parseObject(object.bytes), key)
+    const paths = pathsOf(parseObject(object.bytes), forms.keys)
     const roles = Map.groupBy(paths, (path) => roleOf(hit.kind, path))
     roles.delete('host')
     for (const [role, places] of roles as Map<IpRole, string[]>) {
@@ -58,21 +58,29 @@ export async function ownersOf(
   return { owners, more: result.more }
 }
 
-/** A node's address stands in each of its pods as `hostIP`: only those whose own it is are looked at. */
-const NOT_HOSTED = (ip: string) =>
-  ({
-    type: 'or',
-    children: [
-      { type: 'not', child: { type: 'exact', path: 'kind', value: 'Pod' } },
-      { type: 'exact', path: '.status.podip', value: ip },
-      { type: 'exact', path: '.status.podips.ip', value: ip },
-    ],
-  }) as const
+function hasAddress({ keys }: IpForms) {
+  const children = keys.map((key) => ({ type: 'compare', path: 'ip', comparison: '=', mark: IP, key }) as const)
+  return { type: 'or', children } as const
+}
 
-function pathsOf(object: JsonObject, key: string): string[] {
+/**
+ * A node's address stands in each of its pods as `hostIP`: those whose own it is not are left out by the store where they
+ * write it in a usual form, else by what is read of them.
+ */
+function notHosted({ texts }: IpForms) {
+  const stands = (...paths: string[]) =>
+    paths.flatMap((path) => texts.map((value) => ({ type: 'exact', path, value }) as const))
+  const hosted = { type: 'or', children: stands('.status.hostip', '.status.hostips.ip') } as const
+  return {
+    type: 'or',
+    children: [{ type: 'not', child: hosted }, ...stands('.status.podip', '.status.podips.ip')],
+  } as const
+}
+
+function pathsOf(object: JsonObject, keys: readonly string[]): string[] {
   const found: string[] = []
   const walk = (value: unknown, path: string): void => {
-    if (typeof value === 'string' && sortableIp(value) === key) found.push(path)
+    if (typeof value === 'string' && keys.includes(sortableIp(value) ?? '')) found.push(path)
     else if (Array.isArray(value)) for (const item of value) walk(item, path)
     else if (isObject(value)) for (const [name, child] of Object.entries(value)) walk(child, `${path}.${name}`)
   }

@@ -143,6 +143,33 @@ test('an address back to pod, node, Service, endpoint and load balancer', async 
   })
 })
 
+test('an address in any textual form, of either family of a pod, and not the pods of a node for its own', async () => {
+  const dual = pod('shop', 'dual', {
+    spec: { nodeName: 'n1' },
+    status: {
+      ...{ phase: 'Running', podIP: '10.1.0.7', podIPs: [{ ip: '10.1.0.7' }, { ip: '2001:db8::7' }] },
+      ...{ hostIP: '10.0.0.1', hostIPs: [{ ip: '10.0.0.1' }, { ip: '2001:db8:1::1' }] },
+    },
+  })
+  const odd = pod('shop', 'odd', { spec: {}, status: { phase: 'Running', podIP: '2001:0DB8::0008' } })
+  const fleet = fleetOf(dual, odd)
+  await withSearch(fleet, async (served) => {
+    await fillStore(served.store, fleet)
+    const named = async (ip: string): Promise<string[]> => {
+      const { ips } = await served.json('lookup', { ip })
+      return ips[0].found.map(({ role, name }: Json) => `${role} ${name}`)
+    }
+    const sevens = ['2001:db8::7', '2001:DB8::7', '2001:0db8:0:0:0:0:0:7', '2001:db8::0.0.0.7', '2001:db8::7%eth0']
+    for (const ip of [...sevens, '10.1.0.7', '::ffff:10.1.0.7', '::FFFF:a01:7']) {
+      assert.deepEqual(await named(ip), ['pod dual'], ip)
+    }
+    for (const ip of ['2001:db8::8', '2001:0DB8::0008', '2001:db8:0:0::8'])
+      assert.deepEqual(await named(ip), ['pod odd'])
+    for (const ip of ['2001:db8:1::1', '2001:DB8:1:0::1', '2001:db8::9']) assert.deepEqual(await named(ip), [])
+    assert.deepEqual(await named('::ffff:10.0.0.1'), ['node n1'])
+  })
+})
+
 test('nothing of what the caller may not list', async () => {
   const fleet = fleetOf(withIp('web', '10.1.0.5'))
   const rights = new FakeRights({ member1: scope(['other']) })

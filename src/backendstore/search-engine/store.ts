@@ -34,9 +34,7 @@ import { currentVersion, type IndexSettings } from './schema.ts'
 import { searchNatively } from './native.ts'
 import { EVERYTHING } from './query.ts'
 import { searcherOf, type Searcher } from './searcher.ts'
-
-/** How long a state is held after its last search. */
-const SNAPSHOT_KEEP_ALIVE = '5m'
+import { EngineSnapshots } from './snapshots.ts'
 
 export interface SearchEngineStoreOptions extends IndexSettings {
   readonly client: EngineClient
@@ -59,6 +57,7 @@ export class SearchEngineStore implements BackendStore {
   readonly #writer: IndexWriter
   readonly #freshness: Freshness
   readonly #search: Searcher
+  readonly #snapshots: EngineSnapshots
   readonly #running = new Set<Promise<unknown>>()
   #closed = false
 
@@ -74,6 +73,7 @@ export class SearchEngineStore implements BackendStore {
     this.#writer = new IndexWriter(client, this.#indices, this.#builder)
     this.#freshness = new Freshness(client)
     this.#search = searcherOf(client, this.#indices.names.all)
+    this.#snapshots = new EngineSnapshots(client, this.#indices.names.all)
   }
 
   write(batch: readonly Change[]): Promise<WriteSummary> {
@@ -130,14 +130,12 @@ export class SearchEngineStore implements BackendStore {
 
   snapshot(): Promise<SearchSnapshot> {
     return this.#fresh(async () => {
-      const { all } = this.#indices.names
-      const id = await this.#client.openPointInTime(all, SNAPSHOT_KEEP_ALIVE)
-      const search = searcherOf(this.#client, all, { id, keepAlive: SNAPSHOT_KEEP_ALIVE })
+      const held = await this.#snapshots.open()
       return {
-        search: (request: SearchRequest) => this.#run(() => searchIndex(search, request), toSearchError),
-        close: () => this.#run(() => this.#client.closePointInTime(id), toStoreError),
+        search: (request: SearchRequest) => this.#run(() => held.search(request), toSearchError),
+        close: () => (this.#closed ? held.close() : this.#run(() => held.close(), toStoreError)),
       }
-    })
+    }, toSearchError)
   }
 
   size(): Promise<number> {
@@ -155,6 +153,7 @@ export class SearchEngineStore implements BackendStore {
     if (this.#closed) return
     this.#closed = true
     await Promise.allSettled(this.#running)
+    await this.#snapshots.close()
     await this.#builder.close()
     await this.#client.close()
   }
