@@ -12,6 +12,7 @@ import { resolveQuery } from '../../src/query/resolve.ts'
 import { engineOptions, newEngineStore, removeIndices } from '../support/engine-stores.ts'
 import { FAKE_EPOCH_MS } from '../support/fake-clock.ts'
 import { freePorts } from '../support/free-port.ts'
+import { eventually } from '../support/whole-service.ts'
 import type { RealSearchEngine } from '../support/real-parts/index.ts'
 import { allFields, ask, namesFound } from '../support/search.ts'
 import { PODS, upsert, WIDGETS } from './backend-store-suite.ts'
@@ -61,6 +62,17 @@ export function engineStoreSuite(running: () => RealSearchEngine): void {
   const versionsFound = async (): Promise<unknown[]> => {
     const { hits } = (await engine.client.ok('/kubernetes-pod/_search?size=100')) as { hits: { hits: StoredObject[] } }
     return hits.hits.map(({ _source }) => [_source.metadata['name'], _source.metadata['resourceVersion']]).sort()
+  }
+
+  /** By the engine's own count, one for each shard of each state. */
+  const heldStates = async (): Promise<number> => {
+    const { nodes } = (await engine.client.ok('/_nodes/stats/indices/search')) as {
+      nodes: Record<string, { indices: { search: { open_contexts: number; point_in_time_current?: number } } }>
+    }
+    const counts = Object.values(nodes).map(
+      ({ indices: { search } }) => search.point_in_time_current ?? search.open_contexts,
+    )
+    return counts.reduce((sum, count) => sum + count, 0)
   }
 
   describe('versions', () => {
@@ -339,7 +351,52 @@ export function engineStoreSuite(running: () => RealSearchEngine): void {
         seen,
         Array.from({ length: 25 }, (_, i) => `p${String(24 - i).padStart(2, '0')}`),
       )
+      assert.ok((await heldStates()) > 0)
       await snapshot.close()
+      await eventually(async () => (await heldStates()) === 0, 'the state is given back')
+      await assert.rejects(snapshot.search({ predicate, ranked, sort: [], limit: 1, facets: [] }), { code: 'expired' })
+    })
+
+    test('too many snapshots at once are refused, and those that are held end with the store', async () => {
+      await store.write([upsert('a')])
+      const held = await Promise.all(Array.from({ length: 16 }, () => store.snapshot!()))
+      await assert.rejects(store.snapshot!(), { code: 'tooManyRequests' })
+      await held[0]?.close()
+      await store.snapshot!()
+      await store.close()
+      await eventually(async () => (await heldStates()) === 0, 'all are given back')
+    })
+
+    test('12,345 results paged to the end while objects come and go: those that stay come exactly once', async () => {
+      const OBJECTS = 12_345
+      const STEP = 997
+      const name = (i: number): string => `p-${String(i).padStart(5, '0')}`
+      const all = Array.from({ length: OBJECTS }, (_, i) => upsert(name(i)))
+      for (let i = 0; i < OBJECTS; i += 2_000) await store.write(all.slice(i, i + 2_000))
+      const { predicate, ranked } = resolveQuery(
+        parseQuery('', () => false),
+        { fields: allFields, nowMs: FAKE_EPOCH_MS },
+      )
+      const seen = new Map<string, number>()
+      let pages = 0
+      for (let after: readonly (string | number | null)[] | undefined; ; pages++) {
+        const page = await store.search({
+          ...{ predicate, ranked, sort: [{ path: 'name', descending: true }], limit: 1_000, facets: [] },
+          ...(after === undefined ? {} : { after }),
+        })
+        for (const hit of page.hits) seen.set(hit.name, (seen.get(hit.name) ?? 0) + 1)
+        const gone = all.flatMap((_, i) => (i % STEP === pages ? [remove(name(i))] : []))
+        await store.write([...gone, upsert(name(90_000 + pages)), upsert(`a-${pages}`)])
+        if (!page.more) break
+        after = page.hits.at(-1)?.cursor
+      }
+      assert.ok(pages >= 12)
+      assert.ok([...seen.values()].every((count) => count === 1))
+      const stayed = all.flatMap((_, i) => (i % STEP > pages ? [name(i)] : []))
+      assert.deepEqual(
+        stayed.filter((each) => !seen.has(each)),
+        [],
+      )
     })
 
     test('facets and counts of more values than an engine tells at once are exact', async () => {
