@@ -82,6 +82,7 @@ class EngineSnapshot implements SearchSnapshot {
 
   #closeLater(): void {
     if (this.#closing !== undefined) return
+    clearTimeout(this.#idle) // of another search that ended meanwhile
     this.#idle = setTimeout(() => void this.close().catch(() => undefined), IDLE_MS).unref()
   }
 }

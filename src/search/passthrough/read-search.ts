@@ -39,15 +39,17 @@ export function readNativeSearch(body: unknown): NativeBody {
   const after = members.get('search_after')
   if (after !== undefined && from > 0) throw after.refused('not together with from')
   const aggregations = members.get('aggs') ?? members.get('aggregations')
+  const tracked = members.get('track_total_hits')
+  const source = members.get('_source')
   return {
     query: queryOf(members),
     size,
     from,
     sort,
-    trackTotalHits: members.get('track_total_hits') === undefined ? COUNTED_EXACTLY : tracked(members),
+    trackTotalHits: tracked === undefined ? COUNTED_EXACTLY : countedTo(tracked),
     ...(after === undefined ? {} : { searchAfter: cursor(after, sort.length) }),
     ...(aggregations === undefined ? {} : { aggregations: readAggregations(aggregations) }),
-    ...renamed(optional(members, '_source', sourceOf)),
+    ...(source === undefined ? {} : { source: sourceOf(source) }),
   }
 }
 
@@ -62,8 +64,7 @@ function queryOf(members: Members): object {
   return query === undefined ? { match_all: {} } : readNativeQuery(query)
 }
 
-function tracked(members: Members): boolean | number {
-  const piece = members.get('track_total_hits') as Piece
+function countedTo(piece: Piece): boolean | number {
   return typeof piece.value === 'number' ? piece.integer(1, Number.MAX_SAFE_INTEGER) : piece.boolean()
 }
 
@@ -91,7 +92,7 @@ function cursor(piece: Piece, sorts: number): (string | number | boolean | null)
   return values
 }
 
-function sourceOf(piece: Piece): NativeRequest['source'] {
+function sourceOf(piece: Piece): NonNullable<NativeRequest['source']> {
   if (typeof piece.value === 'boolean') return piece.value
   if (typeof piece.value === 'string' || Array.isArray(piece.value)) return texts(piece)
   const members = piece.object(['includes', 'excludes', 'include', 'exclude'])
@@ -105,8 +106,4 @@ function sourceOf(piece: Piece): NativeRequest['source'] {
 
 function texts(piece: Piece): string[] {
   return piece.list(MAX_SOURCES).map((each) => each.text())
-}
-
-function renamed({ _source: source }: Readonly<Record<string, NativeRequest['source']>>): Pick<NativeBody, 'source'> {
-  return source === undefined ? {} : { source }
 }
