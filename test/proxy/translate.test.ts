@@ -297,13 +297,16 @@ describe('D3: protobuf', () => {
         Buffer.from([0x08, 0x1e]),
         lengthDelimited(2, Buffer.concat([string(1, 'uid'), string(2, version)])),
       ])
-    assert.deepEqual(
-      translate(envelope('DeleteOptions', options(M1)), 'protobuf'),
-      envelope('DeleteOptions', options('7')),
-    )
+    // A kube-apiserver takes them without a kind.
+    for (const kind of ['DeleteOptions', '']) {
+      for (const verb of ['delete', 'deletecollection']) {
+        const sent = envelope(kind, options(M1))
+        assert.deepEqual(translate(sent, 'protobuf', { verb }), envelope(kind, options('7')), verb)
+      }
+    }
     const eviction = (version: string): Buffer =>
       envelope('Eviction', Buffer.concat([lengthDelimited(1, meta('')), lengthDelimited(2, options(version))]))
-    assert.deepEqual(translate(eviction(M1), 'protobuf'), eviction('7'))
+    assert.deepEqual(translate(eviction(M1), 'protobuf', { verb: 'create', subresource: 'eviction' }), eviction('7'))
     const list = (whole: string, item: string): Buffer =>
       envelope('PodList', Buffer.concat([lengthDelimited(1, string(2, whole)), lengthDelimited(2, object(meta(item)))]))
     assert.deepEqual(translate(list(BOTH, M1), 'protobuf'), list('7', '7'))

@@ -8,8 +8,8 @@ import { subresourceOf } from '../forward/streaming.ts'
 import { deleteOptionsEdits, evictionEdits, objectEdits } from './json-object.ts'
 import { jsonPatchEdits } from './json-patch.ts'
 import { translateProtobuf } from './protobuf-object.ts'
-import type { Mode, Rules } from './rules.ts'
-import { translateYaml, type YamlShape } from './yaml-object.ts'
+import type { BodyShape, Mode, Rules } from './rules.ts'
+import { translateYaml } from './yaml-object.ts'
 
 export type BodyFormat = 'json' | 'jsonPatch' | 'mergePatch' | 'strategicPatch' | 'applyYaml' | 'yaml' | 'protobuf'
 
@@ -49,7 +49,7 @@ export function translateBody(body: Buffer, format: BodyFormat, request: ProxyRe
   const shape = shapeOf(request)
   switch (format) {
     case 'protobuf':
-      return translateProtobuf(body, rules, 'replace')
+      return translateProtobuf(body, rules, 'replace', shape)
     case 'jsonPatch':
       return json(body, (whole) => jsonPatchEdits(body, whole, rules))
     case 'mergePatch':
@@ -65,12 +65,12 @@ export function translateBody(body: Buffer, format: BodyFormat, request: ProxyRe
   }
 }
 
-function shapeOf(request: ProxyRequest): YamlShape {
+function shapeOf(request: ProxyRequest): BodyShape {
   if (request.verb === 'delete' || request.verb === 'deletecollection') return 'deleteOptions'
   return subresourceOf(request) === 'eviction' ? 'eviction' : 'object'
 }
 
-function shapedEdits(body: Buffer, { start }: Span, rules: Rules, shape: YamlShape): Edit[] {
+function shapedEdits(body: Buffer, { start }: Span, rules: Rules, shape: BodyShape): Edit[] {
   switch (shape) {
     case 'deleteOptions':
       return deleteOptionsEdits(body, start, rules)
@@ -92,7 +92,7 @@ function json(body: Buffer, edits: (whole: Span) => Edit[]): Buffer {
 }
 
 /** JSON is YAML as a rule, and kubectl sends it under YAML's name. */
-function yaml(body: Buffer, rules: Rules, mode: Mode, shape: YamlShape): Buffer {
+function yaml(body: Buffer, rules: Rules, mode: Mode, shape: BodyShape): Buffer {
   const whole = jsonValue(body)
   if (whole !== undefined) {
     return applyEdits(

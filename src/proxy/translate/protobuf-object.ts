@@ -6,7 +6,7 @@
 import { lengthDelimited, rewriteFields, type FieldRewrite } from '../../kube/protobuf-rewrite.ts'
 import { readEnvelope, readFields, textOf } from '../../kube/protobuf.ts'
 import { badRequest, StatusError } from '../../kube/status-error.ts'
-import { isClusterAnnotation, ownersVersion, type Mode, type Rules } from './rules.ts'
+import { isClusterAnnotation, ownersVersion, type BodyShape, type Mode, type Rules } from './rules.ts'
 
 const MAGIC_BYTES = 4
 const UNKNOWN = { raw: 2, contentEncoding: 3, contentType: 4 } as const
@@ -17,8 +17,11 @@ const DELETE_OPTIONS_PRECONDITIONS = 2
 const PRECONDITIONS_VERSION = 2
 const EVICTION_OPTIONS = 2
 
-/** Throws `badRequest` for what is no Kubernetes envelope. */
-export function translateProtobuf(body: Buffer, rules: Rules, mode: Mode): Buffer {
+/**
+ * What a body is follows from its request, not from what it says of itself: a kube-apiserver takes `DeleteOptions` without a
+ * kind too. Throws `badRequest` for what is no Kubernetes envelope.
+ */
+export function translateProtobuf(body: Buffer, rules: Rules, mode: Mode, shape: BodyShape): Buffer {
   const envelope = readEnvelope(body)
   if (envelope === undefined) throw notProtobuf()
   const fields = readFields(body.subarray(MAGIC_BYTES))
@@ -27,7 +30,7 @@ export function translateProtobuf(body: Buffer, rules: Rules, mode: Mode): Buffe
   if ((type !== '' && type !== PROTOBUF) || packed !== '') {
     throw new StatusError('unsupportedMediaType', 'only plain protobuf is taken inside of protobuf', { details: {} })
   }
-  const inside = rewriterOf(envelope.kind, rules, mode)
+  const inside = rewriterOf(envelope.kind, shape, rules, mode)
   const unknown = whole(
     rewriteFields(body.subarray(MAGIC_BYTES), (n, value) => (n === UNKNOWN.raw ? nested(value, inside) : value)),
   )
@@ -36,9 +39,9 @@ export function translateProtobuf(body: Buffer, rules: Rules, mode: Mode): Buffe
     : Buffer.concat([body.subarray(0, MAGIC_BYTES), unknown])
 }
 
-function rewriterOf(kind: string, rules: Rules, mode: Mode): FieldRewrite {
-  if (kind === 'DeleteOptions') return deleteOptions(rules)
-  if (kind === 'Eviction') {
+function rewriterOf(kind: string, shape: BodyShape, rules: Rules, mode: Mode): FieldRewrite {
+  if (shape === 'deleteOptions') return deleteOptions(rules)
+  if (shape === 'eviction') {
     return (number, value) =>
       number === EVICTION_OPTIONS ? nested(value, deleteOptions(rules)) : object(rules, 'merge')(number, value)
   }

@@ -24,6 +24,9 @@ export interface Rules {
  */
 export type Mode = 'replace' | 'apply' | 'merge'
 
+/** Which part of a body holds preconditions, beside the objects' metadata. */
+export type BodyShape = 'object' | 'deleteOptions' | 'eviction'
+
 export const isClusterAnnotation = (key: string): boolean =>
   key === CACHED_FROM_CLUSTER_ANNOTATION || key === CLUSTER_NAME_ANNOTATION
 

@@ -8,15 +8,12 @@
 import { isAlias, isMap, isNode, isScalar, isSeq, parseAllDocuments, type Pair, type YAMLMap } from 'yaml'
 import type { Span } from '../../kube/object-spans.ts'
 import { badRequest } from '../../kube/status-error.ts'
-import { badVersion, isClusterAnnotation, ownersVersion, type Mode, type Rules } from './rules.ts'
+import { badVersion, isClusterAnnotation, ownersVersion, type Mode, type Rules, type BodyShape } from './rules.ts'
 
 /** A change of characters, not of bytes. */
 type TextEdit = Span & { readonly insert: string }
 
-/** Which part of the document holds preconditions, beside the objects' metadata. */
-export type YamlShape = 'object' | 'deleteOptions' | 'eviction'
-
-export function translateYaml(text: string, rules: Rules, mode: Mode, shape: YamlShape): string {
+export function translateYaml(text: string, rules: Rules, mode: Mode, shape: BodyShape): string {
   const documents = parseAllDocuments(text, { uniqueKeys: false, merge: false, logLevel: 'silent' })
   const [document, ...others] = Array.isArray(documents) ? documents : []
   if (document === undefined || document.contents === null) return text

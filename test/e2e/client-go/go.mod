@@ -1,4 +1,4 @@
-module fleetsearch.test/informers
+module fleetsearch.test/client-go
 
 go 1.26.0
 
