@@ -1,29 +1,20 @@
 /**
- * The way of every request: guard, identity, impersonation, in-flight limit, rights, route. Plain handlers throughout, so that
- * HTTP/1.1 and HTTP/2 are one. Never listens by itself: tests call it with a server of their own.
+ * What a server is made with, and its requests (exchange.ts): plain handlers throughout, so that HTTP/1.1 and HTTP/2 are one.
+ * Never listens by itself: tests call it with a server of their own.
  */
-import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
-import type { ApiHandler, ApiRequest, UserInfo } from '../http/api-request.ts'
-import { ClientGoneError } from '../http/body-writer.ts'
-import { cutOff, isGone } from '../http/connection.ts'
-import { forbidden } from '../http/forbidden.ts'
-import { sendStatus, statusOf } from '../http/status-response.ts'
-import { badRequest, isStatusError, StatusError } from '../kube/status-error.ts'
+import type { IncomingMessage, RequestListener } from 'node:http'
+import type { ApiHandler } from '../http/api-request.ts'
 import type { Logger } from '../telemetry/logger.ts'
-import { tracedPath, traceServer, type Span, type SpanStart } from '../telemetry/tracing.ts'
+import { traceServer } from '../telemetry/tracing.ts'
 import type { Clock } from '../util/clock.ts'
-import { ANONYMOUS, type Authenticator } from './authn/authenticator.ts'
-import { impersonate } from './authn/impersonation.ts'
+import type { Authenticator } from './authn/authenticator.ts'
 import type { Authorizer } from './authz/authorizer.ts'
-import { MASTERS } from './authz/subject-access-review.ts'
-import type { Auditor, RequestAudit } from './audit/auditor.ts'
+import type { Auditor } from './audit/auditor.ts'
 import type { Cors } from './cors.ts'
-import { InFlight, type InFlightLimits, type RequestKind } from './in-flight.ts'
-import { Lifetime, timeoutOf } from './lifetime.ts'
-import { lingerAfter } from './linger.ts'
-import { isLongRunning, requestAttributes, type RequestAttributes } from './request-info.ts'
+import { Exchange } from './exchange.ts'
+import { InFlight, type InFlightLimits } from './in-flight.ts'
+import { OpenRequests } from './open-requests.ts'
 import type { RequestMetrics } from './request-metrics.ts'
-import { UpgradeResponse } from './upgrade.ts'
 
 export interface Route {
   /** Matches this path and everything below it. The longest matching prefix wins. */
@@ -58,30 +49,24 @@ export interface ListenerOptions {
   readonly metrics: RequestMetrics
   readonly log: Logger
   readonly clock: Clock
+  /** Those that are open, for whoever stops the server. Default: nobody asks. */
+  readonly requests?: OpenRequests
   /** The server will stop: clients should take their next requests elsewhere. Default: when it stops. */
   readonly draining?: AbortSignal
-  /** The server stops: streams end. */
+  /** The server stops: streams end (watches as `requests` says). */
   readonly signal: AbortSignal
 }
-
-const MAX_USER_AGENT = 256
-/** Longest path and query taken. */
-const MAX_URL = 48 * 1024
-/** Largest body taken, as in a kube-apiserver. */
-const MAX_BODY = 3 * 1024 * 1024
-
-/** Aborts never. */
-const NEVER = new AbortController().signal
 
 export function createListener(options: ListenerOptions): RequestListener {
   const routes = [...options.routes].sort((a, b) => b.prefix.length - a.prefix.length)
   const fallback: Route = { prefix: '', handler: options.fallback }
   const inFlight = new InFlight(options.inFlight)
+  const open = options.requests ?? openUntil(options)
   const routeOf = (path: string): Route =>
     routes.find(({ prefix }) => path === prefix || path.startsWith(`${prefix}/`)) ?? fallback
   return (request, response) => {
     options.prepare?.(request)
-    const exchange = new Exchange(options, routeOf, inFlight, request, response)
+    const exchange = new Exchange(options, routeOf, inFlight, open, request, response)
     void traceServer(
       () => exchange.traced(),
       (span) => exchange.run(span),
@@ -89,265 +74,11 @@ export function createListener(options: ListenerOptions): RequestListener {
   }
 }
 
-class Exchange {
-  readonly #options: ListenerOptions
-  readonly #routeOf: (path: string) => Route
-  readonly #inFlight: InFlight
-  readonly #request: IncomingMessage
-  readonly #response: ServerResponse
-  readonly #startedMs: number
-  readonly #method: string
-  readonly #path: string
-  readonly #rawQuery: string
-  readonly #query: URLSearchParams
-  #attributes: RequestAttributes
-  #kind: RequestKind
-  #route: Route | undefined
-  #audit: RequestAudit | undefined
-
-  constructor(
-    options: ListenerOptions,
-    routeOf: (path: string) => Route,
-    inFlight: InFlight,
-    request: IncomingMessage,
-    response: ServerResponse,
-  ) {
-    this.#options = options
-    this.#routeOf = routeOf
-    this.#inFlight = inFlight
-    this.#request = request
-    this.#response = response
-    this.#startedMs = options.clock.monotonicMs()
-    this.#method = request.method ?? 'GET'
-    const { path, rawQuery } = splitUrl(request.url ?? '/')
-    this.#path = path
-    this.#rawQuery = rawQuery
-    this.#query = new URLSearchParams(rawQuery)
-    this.#attributes = { isResource: false, verb: this.#method.toLowerCase(), path }
-    this.#kind = isRead(this.#method) ? 'readOnly' : 'mutating'
-  }
-
-  traced(): SpanStart {
-    const { prefix } = this.#routeOf(this.#path)
-    const { headers, httpVersion } = this.#request
-    const { traceparent, tracestate, 'user-agent': userAgent } = headers
-    return {
-      name: prefix === '' ? this.#method : `${this.#method} ${prefix}`,
-      kind: 'server',
-      attributes: {
-        'http.request.method': this.#method,
-        'url.path': tracedPath(this.#path),
-        'url.scheme': isEncrypted(this.#request) ? 'https' : 'http',
-        'network.protocol.version': httpVersion,
-        ...(prefix === '' ? {} : { 'http.route': prefix }),
-        ...(userAgent === undefined ? {} : { 'user_agent.original': userAgent.slice(0, MAX_USER_AGENT) }),
-      },
-      caller: {
-        ...(typeof traceparent === 'string' ? { traceparent } : {}),
-        ...(typeof tracestate === 'string' ? { tracestate } : {}),
-      },
-    }
-  }
-
-  /** Never rejects. */
-  async run(span: Span): Promise<void> {
-    if (this.#begin()) {
-      try {
-        await this.#answer()
-      } catch (error) {
-        this.#fail(error)
-      }
-    }
-    this.#ended(span)
-  }
-
-  /** False for what is refused at once. */
-  #begin(): boolean {
-    let refused: unknown
-    try {
-      for (const [name, value] of Object.entries(this.#options.headers ?? {})) this.#response.setHeader(name, value)
-      this.#dismiss()
-      this.#look()
-    } catch (error) {
-      refused = error
-    }
-    this.#options.metrics.started(this.#kind)
-    if (refused !== undefined) this.#fail(refused)
-    return refused === undefined
-  }
-
-  /** Over HTTP/1.1 a connection that ends by itself is not cut under a request. HTTP/2 has GOAWAY for that. */
-  #dismiss(): void {
-    const { signal, draining = signal } = this.#options
-    if (draining.aborted && this.#request.httpVersionMajor === 1) {
-      this.#response.setHeader('connection', 'close')
-    }
-  }
-
-  /** What is asked for. Throws for requests that cannot be read in one way. */
-  #look(): void {
-    this.#options.guard?.(this.#request)
-    if (this.#request.httpVersionMajor < 1) throw badRequest('HTTP/0.9 is not spoken here')
-    if ((this.#request.url ?? '').length > MAX_URL) throw badRequest(`the URL is longer than ${MAX_URL} bytes`)
-    this.#attributes = requestAttributes(this.#method, this.#path, this.#query)
-    if (isLongRunning(this.#attributes, this.#path, this.#query)) this.#kind = 'watch'
-  }
-
-  async #answer(): Promise<void> {
-    if (this.#options.cors?.(this.#request, this.#response) === true) return
-    const caller = await this.#identify()
-    const leave = this.#inFlight.enter(this.#kind, caller.groups.includes(MASTERS))
-    let user: UserInfo
-    let timeoutMs: number
-    try {
-      user = await this.#admit(caller)
-      timeoutMs = this.#kind === 'watch' ? 0 : timeoutOf(this.#query, this.#options.requestTimeoutMs)
-      if (this.#kind !== 'watch') refuseLargeBody(this.#request)
-    } catch (error) {
-      leave()
-      throw error
-    }
-    // Not awaited here: a watch is held by as few functions as can be.
-    return this.#handle(user, timeoutMs, leave)
-  }
-
-  /** Throws 401 where there is no identity and the path needs one. */
-  async #identify(): Promise<UserInfo> {
-    const { authenticate, alwaysAllowPaths, audit } = this.#options
-    let user: UserInfo | undefined
-    try {
-      user = await authenticate(this.#request)
-      if (user === undefined && !isAlwaysAllowed(this.#path, alwaysAllowPaths)) {
-        throw new StatusError('unauthorized', 'Unauthorized')
-      }
-    } finally {
-      this.#audit = await audit?.begin({
-        request: this.#request,
-        response: this.#response,
-        method: this.#method,
-        path: this.#path,
-        attributes: this.#attributes,
-        user: user ?? (isAlwaysAllowed(this.#path, alwaysAllowPaths) ? ANONYMOUS : undefined),
-        lasts: this.#kind === 'watch',
-      })
-    }
-    return user ?? ANONYMOUS
-  }
-
-  /** Who the request goes on as. Throws 403; a failure to decide refuses (fail closed). */
-  async #admit(caller: UserInfo): Promise<UserInfo> {
-    const { authorize, alwaysAllowPaths } = this.#options
-    const signal = this.#stops
-    const user = await impersonate(caller, this.#request, authorize, signal)
-    if (user !== caller) this.#audit?.impersonated(user)
-    if (isAlwaysAllowed(this.#path, alwaysAllowPaths)) return user
-    const decision = await authorize(user, this.#attributes, signal)
-    this.#audit?.decided(decision)
-    if (!decision.allowed) throw forbidden(user, this.#attributes, decision.reason)
-    return user
-  }
-
-  /** The place in flight is left when the handler is through, even where its client was told of a timeout before. */
-  async #handle(user: UserInfo, timeoutMs: number, leave: () => void): Promise<void> {
-    const { clock, minWatchSeconds } = this.#options
-    const route = this.#routeOf(this.#path)
-    this.#route = route
-    const lifetime = new Lifetime({ response: this.#response, stop: this.#stops, timeoutMs, clock })
-    const request: ApiRequest = {
-      method: this.#method,
-      path: this.#path.slice(route.prefix.length),
-      rawQuery: this.#rawQuery,
-      query: this.#query,
-      user,
-      signal: lifetime.signal,
-      ...(minWatchSeconds === undefined ? {} : { minWatchSeconds }),
-      incoming: this.#request,
-      annotate: (key, value) => this.#audit?.annotate(key, value),
-      ...(this.#response instanceof UpgradeResponse ? { upgrade: this.#response } : {}),
-    }
-    try {
-      await lifetime.bound(handleWith(route.handler, request, this.#response, leave))
-    } finally {
-      lifetime.end()
-    }
-  }
-
-  /** What ends by itself is let end; streams would hold up the stop. */
-  get #stops(): AbortSignal {
-    return this.#kind === 'watch' ? this.#options.signal : NEVER
-  }
-
-  #fail(error: unknown): void {
-    const response = this.#response
-    if (error instanceof ClientGoneError || isGone(response)) return cutOff(response)
-    if (this.#options.signal.aborted && !isStatusError(error)) error = shuttingDown()
-    if (!isStatusError(error) || error.code === 'internal') this.#fault(error)
-    // Half an answer must not look like a whole one: the connection is cut.
-    if (response.headersSent) return cutOff(response)
-    const status = statusOf(error)
-    this.#audit?.failed(status)
-    lingerAfter(this.#request, response, this.#options.clock)
-    sendStatus(response, status, { errorField: this.#route?.errorField === true })
-  }
-
-  #fault(err: unknown): void {
-    this.#options.metrics.fault()
-    this.#options.log.error({ err, method: this.#method, attributes: this.#attributes }, 'request failed')
-  }
-
-  #ended(span: Span): void {
-    const { metrics, log, clock } = this.#options
-    const attributes = this.#attributes
-    const seconds = (clock.monotonicMs() - this.#startedMs) / 1000
-    const code = this.#response.statusCode
-    span.set({ 'http.response.status_code': code })
-    if (code >= 500) span.fail(String(code))
-    const resource = attributes.isResource ? attributes.resource : ''
-    const subresource = attributes.isResource ? attributes.subresource : ''
-    const verb = this.#kind === 'watch' ? 'watch' : attributes.verb
-    metrics.ended(this.#kind, { verb, resource, subresource }, code, seconds)
-    this.#audit?.ended()
-    const { httpVersion: http } = this.#request
-    log.debug({ http, method: this.#method, path: this.#path, code, seconds }, 'request')
-  }
-}
-
-async function handleWith(
-  handler: ApiHandler,
-  request: ApiRequest,
-  response: ServerResponse,
-  leave: () => void,
-): Promise<void> {
-  try {
-    await handler(request, response)
-  } finally {
-    leave()
-  }
-}
-
-function splitUrl(url: string): { path: string; rawQuery: string } {
-  const at = url.indexOf('?')
-  return at === -1 ? { path: url, rawQuery: '' } : { path: url.slice(0, at), rawQuery: url.slice(at + 1) }
-}
-
-/** Over HTTP/2 a request whose connection is gone has no socket. */
-function isEncrypted({ socket }: { readonly socket: object | undefined }): boolean {
-  return socket !== undefined && 'encrypted' in socket
-}
-
-function isRead(method: string): boolean {
-  return method === 'GET' || method === 'HEAD' || method === 'OPTIONS'
-}
-
-function refuseLargeBody({ headers }: IncomingMessage): void {
-  if (Number(headers['content-length'] ?? 0) <= MAX_BODY) return
-  throw new StatusError('requestEntityTooLarge', `Request entity too large: limit is ${MAX_BODY}`)
-}
-
-function isAlwaysAllowed(path: string, allowed: readonly string[]): boolean {
-  return allowed.some((entry) => (entry.endsWith('*') ? path.startsWith(entry.slice(0, -1)) : path === entry))
-}
-
-function shuttingDown(): StatusError {
-  return new StatusError('serviceUnavailable', 'the server is shutting down', { details: { retryAfterSeconds: 1 } })
+/** Watches end all at once with the signal. */
+function openUntil({ signal, clock }: ListenerOptions): OpenRequests {
+  const open = new OpenRequests()
+  const end = (): void => void open.watches.end(0, clock)
+  if (signal.aborted) end()
+  else signal.addEventListener('abort', end, { once: true })
+  return open
 }

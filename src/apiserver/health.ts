@@ -3,17 +3,20 @@
  * a kube-apiserver (apiserver pkg/server/healthz).
  */
 
-/** Readiness has three states and a reason, so that "not yet" and "no longer" are told apart. */
+/** Readiness has states and a reason, so that "not yet", "not now" and "no longer" are told apart. */
 export type Readiness =
   | { readonly state: 'pending'; readonly reason: string }
   | { readonly state: 'ready' }
+  | { readonly state: 'failed'; readonly reason: string }
   | { readonly state: 'stopped'; readonly reason: string }
 
 export interface HealthCheck {
   readonly name: string
   /** Which endpoints ask it. `livez` must not depend on members or stores: a restart would not mend them. */
   readonly endpoints: readonly HealthEndpoint[]
-  check(): Readiness
+  /** Which others show it, by its name and with `?verbose`, and do not fail with it. */
+  readonly informs?: readonly HealthEndpoint[]
+  check(): Readiness | Promise<Readiness>
 }
 
 export type HealthEndpoint = 'healthz' | 'livez' | 'readyz'
@@ -30,33 +33,46 @@ export const PING: HealthCheck = {
 }
 
 /** The answer of `/<endpoint>`, `/<endpoint>/<check>`; undefined for a check that does not exist. */
-export function answerHealth(
+export async function answerHealth(
   checks: readonly HealthCheck[],
   endpoint: HealthEndpoint,
   one: string | undefined,
   query: URLSearchParams,
-): HealthAnswer | undefined {
-  const asked = checks.filter((check) => check.endpoints.includes(endpoint))
+): Promise<HealthAnswer | undefined> {
+  const deciding = checks.filter((check) => check.endpoints.includes(endpoint))
+  const informing = checks.filter((check) => check.informs?.includes(endpoint) === true)
   if (one !== undefined) {
-    const check = asked.find((candidate) => candidate.name === one)
+    const check = [...deciding, ...informing].find((candidate) => candidate.name === one)
     return check === undefined ? undefined : answerOne(check)
   }
   const excluded = new Set(query.getAll('exclude'))
-  const results = asked.map((check) => ({
-    name: check.name,
-    outcome: excluded.has(check.name) ? ('excluded' as const) : check.check(),
-  }))
+  const results = await Promise.all(deciding.map((check) => ask(check, excluded)))
   const failed = results.some(({ outcome }) => outcome !== 'excluded' && outcome.state !== 'ready')
-  if (!failed && !query.has('verbose')) return { status: 200, body: 'ok' }
-  const lines = results.map(({ name, outcome }) => line(name, outcome))
+  const verbose = query.has('verbose')
+  if (!failed && !verbose) return { status: 200, body: 'ok' }
+  const others = verbose ? await Promise.all(informing.map((check) => ask(check, excluded))) : []
+  const lines = [
+    ...results.map(({ name, outcome }) => line(name, outcome)),
+    ...others.map(({ name, outcome }) => `${line(name, outcome)} (does not count here)`),
+  ]
   return {
     status: failed ? 503 : 200,
     body: `${lines.join('\n')}\n${endpoint} check ${failed ? 'failed' : 'passed'}\n`,
   }
 }
 
-function answerOne(check: HealthCheck): HealthAnswer {
-  const outcome = check.check()
+interface Result {
+  readonly name: string
+  readonly outcome: Readiness | 'excluded'
+}
+
+async function ask(check: HealthCheck, excluded: ReadonlySet<string>): Promise<Result> {
+  const { name } = check
+  return { name, outcome: excluded.has(name) ? 'excluded' : await check.check() }
+}
+
+async function answerOne(check: HealthCheck): Promise<HealthAnswer> {
+  const outcome = await check.check()
   return outcome.state === 'ready'
     ? { status: 200, body: 'ok' }
     : { status: 503, body: `${outcome.state}: ${outcome.reason}\n` }

@@ -5,10 +5,34 @@ import { badRequest, StatusError } from '../kube/status-error.ts'
 import { ClientGoneError } from '../http/body-writer.ts'
 import type { Clock } from '../util/clock.ts'
 
+/** What ends a request that nothing else ends. */
+export interface Ending {
+  /** Calls back once, at once where it is over already. Returns how to be forgotten. */
+  onEnd(end: (reason: unknown) => void): () => void
+}
+
+/** Requests that end by themselves. */
+export const BY_ITSELF: Ending = { onEnd: () => () => undefined }
+
+/** Ends with a signal. */
+export function endingWith(signal: AbortSignal): Ending {
+  return {
+    onEnd(end) {
+      const onAbort = (): void => {
+        end(signal.reason)
+      }
+      if (signal.aborted) onAbort()
+      signal.addEventListener('abort', onAbort, { once: true })
+      return () => {
+        signal.removeEventListener('abort', onAbort)
+      }
+    },
+  }
+}
+
 export interface LifetimeOptions {
   readonly response: ServerResponse
-  /** The server stops. */
-  readonly stop: AbortSignal
+  readonly ending: Ending
   /** 0: none. */
   readonly timeoutMs: number
   readonly clock: Clock
@@ -20,23 +44,21 @@ export class Lifetime {
   readonly #expiry: PromiseWithResolvers<never> | undefined
   readonly #end: () => void
 
-  constructor({ response, stop, timeoutMs, clock }: LifetimeOptions) {
+  constructor({ response, ending, timeoutMs, clock }: LifetimeOptions) {
     this.#expiry = timeoutMs === 0 ? undefined : Promise.withResolvers<never>()
     this.#expiry?.promise.catch(() => undefined) // whoever races it hears of it
     const onClose = (): void => {
       this.#controller.abort(new ClientGoneError())
     }
-    const onStop = (): void => {
-      this.#controller.abort(stop.reason)
-    }
     const cancel = timeoutMs === 0 ? () => undefined : clock.setTimeout(() => this.#expire(), timeoutMs)
     response.once('close', onClose)
-    stop.addEventListener('abort', onStop, { once: true })
-    if (stop.aborted) onStop()
+    const forget = ending.onEnd((reason) => {
+      this.#controller.abort(reason)
+    })
     this.#end = () => {
       cancel()
       response.off('close', onClose)
-      stop.removeEventListener('abort', onStop)
+      forget()
     }
   }
 

@@ -66,8 +66,8 @@ function healthOf({ checks }: PlainPathsOptions, path: string): Answerer | undef
   const match = /^\/(healthz|livez|readyz)(?:\/([^/]+))?$/.exec(path)
   if (match === null) return undefined
   const [, endpoint, one] = match
-  return ({ query }) => {
-    const result = answerHealth(checks, endpoint as HealthEndpoint, one, query)
+  return async ({ query }) => {
+    const result = await answerHealth(checks, endpoint as HealthEndpoint, one, query)
     if (result === undefined) throw pathNotFound()
     return { status: result.status, body: result.body }
   }

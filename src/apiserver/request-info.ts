@@ -91,20 +91,27 @@ const STREAMING_SUBRESOURCES: ReadonlySet<string> = new Set(['attach', 'exec', '
 
 const PROXIED = new RegExp(`^/apis/${SEARCH_GROUP_VERSION.replaceAll('.', '\\.')}/proxying/[^/]+/[^/]+(/.*)$`)
 
+/** Why a request lasts: it watches, or it is a stream of another kind. */
+export type Lasting = 'watch' | 'stream'
+
 /**
  * Requests that last as long as their client likes: watches, and what is a stream in a member. Neither the time-out nor the
- * limit of requests in flight holds for them, so that nothing else may look like one.
+ * limit of requests in flight holds for them, so that nothing else may look like one. Undefined for all others.
  */
-export function isLongRunning(attributes: RequestAttributes, path: string, query: URLSearchParams): boolean {
-  if (!attributes.isResource) return path.startsWith('/debug/pprof/')
-  if (attributes.resource === 'resourceregistries') return attributes.verb === 'watch'
-  // Watches of queries, and exports: what is asked for below search/query/proxy comes as fast as its client reads.
-  if (attributes.resource === 'search') return attributes.name === 'query' && attributes.subresource === 'proxy'
+export function lasting(attributes: RequestAttributes, path: string, query: URLSearchParams): Lasting | undefined {
+  if (!attributes.isResource) return path.startsWith('/debug/pprof/') ? 'stream' : undefined
+  if (attributes.resource === 'resourceregistries') return attributes.verb === 'watch' ? 'watch' : undefined
+  const asksToWatch = parseBool(query.get('watch')) === true
+  if (attributes.resource === 'search') {
+    // Watches of queries, and exports: what is asked for below search/query/proxy comes as fast as its client reads.
+    const isStream = attributes.name === 'query' && attributes.subresource === 'proxy'
+    return isStream ? (asksToWatch ? 'watch' : 'stream') : undefined
+  }
   const native = attributes.resource === 'proxying' ? PROXIED.exec(path)?.[1] : undefined
   const target = native === undefined ? undefined : parseResourcePath(native)
-  if (target === undefined) return false
+  if (target === undefined) return undefined
   const [subresource = ''] = (target.subresource ?? '').split('/', 1)
-  if (STREAMING_SUBRESOURCES.has(subresource)) return true
-  if (attributes.verb !== 'get') return false
-  return target.watch === true || (target.name === undefined && parseBool(query.get('watch')) === true)
+  if (STREAMING_SUBRESOURCES.has(subresource)) return 'stream'
+  if (attributes.verb !== 'get') return undefined
+  return target.watch === true || (target.name === undefined && asksToWatch) ? 'watch' : undefined
 }

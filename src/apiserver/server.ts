@@ -7,7 +7,6 @@ import { constants } from 'node:crypto'
 import type { EventEmitter } from 'node:events'
 import { createServer as createHttpServer, type RequestListener, type ServerOptions } from 'node:http'
 import {
-  constants as http2Constants,
   createSecureServer,
   type SecureServerOptions,
   type ServerHttp2Session,
@@ -19,6 +18,7 @@ import type { SecureContext, SecureContextOptions, SecureVersion } from 'node:tl
 import type { Clock, Random } from '../util/clock.ts'
 import { sleep } from '../util/sleep.ts'
 import { refuseMalformed } from './client-error.ts'
+import { askToGo } from './goaway.ts'
 import type { CommonTls, ServerCertificates } from './tls/certificates.ts'
 import { isWantedUpgrade, upgradeListener } from './upgrade.ts'
 
@@ -246,9 +246,6 @@ function trackConnections(server: EventEmitter): ReadonlySet<Socket> {
   return connections
 }
 
-/** Of a GOAWAY that refuses no stream yet. Source: RFC 9113 §6.8, graceful shutdown. */
-const NO_LAST_STREAM = 2 ** 31 - 1
-
 function trackSessions(server: EventEmitter): { dismiss(): number } {
   /** Those that have not been told. */
   const sessions = new Set<ServerHttp2Session>()
@@ -259,7 +256,7 @@ function trackSessions(server: EventEmitter): { dismiss(): number } {
   return {
     dismiss() {
       const open = [...sessions].filter((session) => !session.closed && !session.destroyed)
-      for (const session of open) session.goaway(http2Constants.NGHTTP2_NO_ERROR, NO_LAST_STREAM)
+      for (const session of open) askToGo(session)
       sessions.clear()
       return open.length
     },

@@ -41,12 +41,12 @@ export class LiveTrust {
   readonly source = (): Trust => this.#trust
 
   /** Not ready while nobody can be identified. */
-  readonly check: HealthCheck = {
+  readonly check = {
     name: 'authentication',
     endpoints: ['readyz'],
     check: (): Readiness =>
       this.#missing === undefined ? { state: 'ready' } : { state: 'pending', reason: this.#missing },
-  }
+  } as const satisfies HealthCheck
 
   /** Rejects where a named file cannot be used. */
   async loadFiles(): Promise<void> {

@@ -8,11 +8,13 @@ import type { Authorizer } from '../apiserver/authz/authorizer.ts'
 import type { Cors } from '../apiserver/cors.ts'
 import { PING, type HealthCheck } from '../apiserver/health.ts'
 import type { InFlightLimits } from '../apiserver/in-flight.ts'
+import { OpenRequests } from '../apiserver/open-requests.ts'
 import { createPlainPaths } from '../apiserver/plain-paths.ts'
 import { RequestMetrics } from '../apiserver/request-metrics.ts'
 import { listen, type ListenOptions, type RunningServer } from '../apiserver/server.ts'
 import { SEARCH_GROUP, SEARCH_GROUP_VERSION } from '../api/resource-registry.ts'
 import type { Lifecycle } from './lifecycle.ts'
+import { stopServer, type ShutdownOptions } from './server-shutdown.ts'
 import type { Runtime, Service } from './service.ts'
 import { VERSION } from './version.ts'
 
@@ -34,8 +36,7 @@ export interface HttpServerOptions {
   readonly audit?: Auditor
   /** Besides those of the service. */
   readonly routes?: readonly Route[]
-  /** Between not ready and no longer accepting, so that load balancers notice. */
-  readonly shutdownDelayMs: number
+  readonly shutdown: ShutdownOptions
 }
 
 const PATHS = [
@@ -51,9 +52,6 @@ const PATHS = [
   '/version',
 ]
 
-/** Until clients have heard that a connection closes: a round trip, and some for a busy machine. */
-const NOTICE_MS = 250
-
 /** Rejects where the address cannot be bound. Streams end when the server stops. */
 export async function serveHttp(
   service: Pick<Service, 'routes' | 'checks' | 'metrics' | 'notReady'>,
@@ -63,7 +61,8 @@ export async function serveHttp(
 ): Promise<RunningServer> {
   const draining = new AbortController()
   const stopping = new AbortController()
-  const { listen: where, shutdownDelayMs, checks = [], routes = [], ...rest } = options
+  const requests = new OpenRequests()
+  const { listen: where, shutdown, checks = [], routes = [], ...rest } = options
   const plainPaths = createPlainPaths({
     version: VERSION,
     checks: [PING, ...service.checks, ...checks],
@@ -78,24 +77,27 @@ export async function serveHttp(
     metrics: new RequestMetrics(service.metrics),
     log,
     clock,
+    requests,
     draining: draining.signal,
     signal: stopping.signal,
   })
   const server = await listen(listener, where, clock)
-  lifecycle.onStop('server', async (graceMs) => {
-    service.notReady()
-    draining.abort(new Error('shutting down'))
-    if (shutdownDelayMs > 0) await delay(shutdownDelayMs, clock)
-    if (server.announceClose() > 0) await delay(NOTICE_MS, clock)
-    log.info('no longer accepting requests')
-    stopping.abort(new Error('shutting down'))
-    await server.close(Math.max(0, graceMs - shutdownDelayMs))
-  })
+  lifecycle.onStop('server', (graceMs) =>
+    stopServer(
+      shutdown,
+      {
+        server,
+        requests,
+        log,
+        clock,
+        notReady() {
+          service.notReady()
+          draining.abort(new Error('shutting down'))
+        },
+        endStreams: () => stopping.abort(new Error('shutting down')),
+      },
+      graceMs,
+    ),
+  )
   return server
-}
-
-function delay(ms: number, clock: Runtime['clock']): Promise<void> {
-  return new Promise((resolve) => {
-    clock.setTimeout(resolve, ms)
-  })
 }

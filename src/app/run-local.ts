@@ -125,7 +125,7 @@ function startLocal(
       alwaysAllowPaths: [],
       inFlight: { readOnly: 400, mutating: 200 },
       requestTimeoutMs: 60_000,
-      shutdownDelayMs: 0,
+      shutdown: { delayMs: 0 },
     },
     runtime,
     lifecycle,

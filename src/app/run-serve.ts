@@ -117,7 +117,7 @@ export async function runServe(
       ...(config.serving.hsts === undefined ? {} : { headers: { 'strict-transport-security': config.serving.hsts } }),
       ...(config.corsAllowedOrigins.length === 0 ? {} : { cors: createCors(config.corsAllowedOrigins) }),
       ...(access.audit === undefined ? {} : { audit: access.audit }),
-      shutdownDelayMs: config.shutdownDelayMs,
+      shutdown: config.shutdown,
     },
     runtime,
     lifecycle,

@@ -5,7 +5,7 @@ import { runDemo, runUp } from './run-local.ts'
 import { runServe } from './run-serve.ts'
 import type { Runtime } from './service.ts'
 
-/** Everything is stopped within this time, and the delay before it; a request that is still open then is cut. */
+/** Everything is stopped within this time, beside what `--shutdown-…` adds; a request that is still open then is cut. */
 const GRACE_MS = 10_000
 
 /** Rejects where the command cannot start, or something of ours broke. */
@@ -21,8 +21,14 @@ export async function runCommand(config: Config, runtime: Runtime, signal: Abort
     await Promise.race([stopped, fault.promise])
     runtime.log.info({ reason: String((signal.reason as Error | undefined)?.message) }, 'stopping')
   } finally {
-    await lifecycle.stop(GRACE_MS + (config.command === 'serve' ? config.shutdownDelayMs : 0))
+    await lifecycle.stop(graceOf(config))
   }
+}
+
+function graceOf(config: Config): number {
+  if (config.command !== 'serve') return GRACE_MS
+  const { delayMs, watchGraceMs } = config.shutdown
+  return GRACE_MS + delayMs + watchGraceMs
 }
 
 function start(

@@ -26,6 +26,7 @@ import type { Plugin } from '../proxy/plugin.ts'
 import { Streams } from '../proxy/streams/streams.ts'
 import { WatchGuards } from '../proxy/watch/watch-guards.ts'
 import { RegistryInformer } from '../registry/registry-informer.ts'
+import type { RegistryStore } from '../registry/registry-store.ts'
 import { ResourceRegistries } from '../registry/resource-registries.ts'
 import type { Logger } from '../telemetry/logger.ts'
 import { createMetricsRegistry, type Registry } from '../telemetry/metrics.ts'
@@ -33,11 +34,13 @@ import { addProcessMetrics } from '../telemetry/process-metrics.ts'
 import type { Clock, Random } from '../util/clock.ts'
 import { sleep } from '../util/sleep.ts'
 import { crdLookups } from './crd-lookups.ts'
+import { etcdChecks } from './etcd-check.ts'
 import { IndexCheck } from './index-check.ts'
 import { folderInstallation, type Installation } from './installation.ts'
 import type { FollowedLeadership } from './leadership.ts'
 import type { Lifecycle } from './lifecycle.ts'
 import type { CommonConfig } from './options/config.ts'
+import type { EtcdConfig } from './options/etcd-config.ts'
 import { readyClusters } from './ready-clusters.ts'
 import { cachedShards, registryStats } from './registry-stats.ts'
 import { openRegistryStore, type RegistryStoreOptions } from './registry-store.ts'
@@ -214,7 +217,7 @@ export async function createService(options: ServiceOptions): Promise<Service> {
       },
       sync,
     }),
-    checks: options.search ? [sync, index] : [sync],
+    checks: [sync, ...(options.search ? [index] : []), ...mediumChecks(options.etcd, registryStore, clock)],
     start(fleetSynced) {
       sync.start(fleetSynced)
       whoIsThere = fleetSynced
@@ -245,6 +248,11 @@ export async function createService(options: ServiceOptions): Promise<Service> {
       sync.stop()
     },
   }
+}
+
+function mediumChecks(etcd: EtcdConfig | undefined, store: RegistryStore, clock: Clock): readonly HealthCheck[] {
+  if (etcd === undefined || store.probe === undefined) return []
+  return etcdChecks(etcd, (timeoutMs) => store.probe?.(timeoutMs) ?? Promise.resolve(), clock)
 }
 
 /** Resolves when it is ready for the first time. */

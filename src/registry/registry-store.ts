@@ -61,6 +61,8 @@ export interface RegistryStore extends RegistryReader, NoteStore {
   refresh?(registry: ResourceRegistry): Promise<ResourceRegistry>
   /** Returns the object as it was, with the version of its deletion. */
   delete(name: string, expected: ResourceVersion): Promise<ResourceRegistry>
+  /** Rejects where the medium does not answer within `timeoutMs`. Absent: it is part of this process. */
+  probe?(timeoutMs: number): Promise<void>
   /** Upkeep of the medium until the signal aborts. Absent: it needs none. */
   run?(signal: AbortSignal): Promise<void>
   close(): Promise<void>

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { readOnly } from '../../src/apiserver/authz/read-only.ts'
 import { subjectAccessReviewAuthorizer } from '../../src/apiserver/authz/subject-access-review.ts'
-import { isLongRunning, requestAttributes, type RequestAttributes } from '../../src/apiserver/request-info.ts'
+import { lasting, requestAttributes, type Lasting, type RequestAttributes } from '../../src/apiserver/request-info.ts'
 import type { UserInfo } from '../../src/http/api-request.ts'
 import { isStatusError } from '../../src/kube/status-error.ts'
 import { FakeClock } from '../support/fake-clock.ts'
@@ -94,10 +94,10 @@ describe('request attributes', () => {
   })
 
   it('knows what lasts, and takes nothing else for it', () => {
-    const lasts = (method: string, tail: string): boolean => {
+    const lasts = (method: string, tail: string): Lasting | undefined => {
       const [path = '', query = ''] = `${BASE}${tail}`.split('?', 2)
       const params = new URLSearchParams(query)
-      return isLongRunning(requestAttributes(method, path, params), path, params)
+      return lasting(requestAttributes(method, path, params), path, params)
     }
     const proxied = '/proxying/x/proxy/api/v1'
     for (const tail of [
@@ -105,12 +105,17 @@ describe('request attributes', () => {
       `${proxied}/pods?watch=true`,
       `${proxied}/watch/pods`,
       '/search/query/proxy?watch=true',
+    ]) {
+      assert.equal(lasts('GET', tail), 'watch', tail)
+    }
+    for (const tail of [
+      '/search/query/proxy?format=csv',
       `${proxied}/namespaces/a/pods/p/log?follow=true`,
       `${proxied}/namespaces/a/services/s/proxy/some/path`,
     ]) {
-      assert.equal(lasts('GET', tail), true, tail)
+      assert.equal(lasts('GET', tail), 'stream', tail)
     }
-    assert.equal(lasts('POST', `${proxied}/namespaces/a/pods/p/exec?command=ls`), true)
+    assert.equal(lasts('POST', `${proxied}/namespaces/a/pods/p/exec?command=ls`), 'stream')
     for (const tail of [
       '/resourceregistries',
       '/resourceregistries/a?watch=1',
@@ -121,9 +126,9 @@ describe('request attributes', () => {
       `${proxied}/namespaces/a/pods/p?watch=1`,
       '/proxying/x/proxy/version?watch=1',
     ]) {
-      assert.equal(lasts('GET', tail), false, tail)
+      assert.equal(lasts('GET', tail), undefined, tail)
     }
-    assert.equal(lasts('DELETE', `${proxied}/pods?watch=1`), false)
+    assert.equal(lasts('DELETE', `${proxied}/pods?watch=1`), undefined)
   })
 
   it('knows paths that are no resource', () => {

@@ -11,28 +11,54 @@ describe('health', () => {
   const ask = (endpoint: 'healthz' | 'livez' | 'readyz', one?: string, query = '') =>
     answerHealth([PING, sync], endpoint, one, new URLSearchParams(query))
 
-  it('is live while it is not ready, and says why it is not', () => {
-    assert.deepEqual(ask('livez'), { status: 200, body: 'ok' })
-    assert.deepEqual(ask('readyz'), {
+  it('is live while it is not ready, and says why it is not', async () => {
+    assert.deepEqual(await ask('livez'), { status: 200, body: 'ok' })
+    assert.deepEqual(await ask('readyz'), {
       status: 503,
       body: '[+]ping ok\n[-]informer-sync pending: 2 of 3 clusters listed\nreadyz check failed\n',
     })
   })
-  it('answers for one check, and without those excluded', () => {
-    assert.deepEqual(ask('readyz', 'informer-sync'), { status: 503, body: 'pending: 2 of 3 clusters listed\n' })
-    assert.deepEqual(ask('readyz', 'ping'), { status: 200, body: 'ok' })
-    assert.equal(ask('readyz', 'no-such'), undefined)
-    assert.equal(ask('livez', 'informer-sync'), undefined)
-    assert.deepEqual(ask('readyz', undefined, 'exclude=informer-sync'), { status: 200, body: 'ok' })
+  it('answers for one check, and without those excluded', async () => {
+    assert.deepEqual(await ask('readyz', 'informer-sync'), { status: 503, body: 'pending: 2 of 3 clusters listed\n' })
+    assert.deepEqual(await ask('readyz', 'ping'), { status: 200, body: 'ok' })
+    assert.equal(await ask('readyz', 'no-such'), undefined)
+    assert.equal(await ask('livez', 'informer-sync'), undefined)
+    assert.deepEqual(await ask('readyz', undefined, 'exclude=informer-sync'), { status: 200, body: 'ok' })
   })
-  it('lists every check when asked', () => {
+  it('lists every check when asked', async () => {
     readiness = { state: 'ready' }
-    assert.deepEqual(ask('readyz', undefined, 'verbose'), {
+    assert.deepEqual(await ask('readyz', undefined, 'verbose'), {
       status: 200,
       body: '[+]ping ok\n[+]informer-sync ok\nreadyz check passed\n',
     })
     readiness = { state: 'stopped', reason: 'shutting down' }
-    assert.equal(ask('readyz')?.status, 503)
+    assert.equal((await ask('readyz'))?.status, 503)
+  })
+
+  it('shows what does not count, by its name and in the long form, and asks it for nothing else', async () => {
+    readiness = { state: 'ready' }
+    let asked = 0
+    const etcd: HealthCheck = {
+      name: 'etcd',
+      endpoints: ['healthz'],
+      informs: ['readyz'],
+      check: () => Promise.resolve({ state: 'failed', reason: `asked ${(asked += 1)} times` } as const),
+    }
+    const answer = (endpoint: 'healthz' | 'livez' | 'readyz', one?: string, query = '') =>
+      answerHealth([PING, sync, etcd], endpoint, one, new URLSearchParams(query))
+    assert.deepEqual(await answer('readyz'), { status: 200, body: 'ok' })
+    assert.equal(asked, 0)
+    assert.deepEqual(await answer('readyz', undefined, 'verbose'), {
+      status: 200,
+      body: '[+]ping ok\n[+]informer-sync ok\n[-]etcd failed: asked 1 times (does not count here)\nreadyz check passed\n',
+    })
+    assert.deepEqual(await answer('readyz', 'etcd'), { status: 503, body: 'failed: asked 2 times\n' })
+    assert.equal(await answer('livez', 'etcd'), undefined)
+    assert.deepEqual(await answer('healthz'), {
+      status: 503,
+      body: '[+]ping ok\n[+]informer-sync ok\n[-]etcd failed: asked 3 times\nhealthz check failed\n',
+    })
+    assert.equal((await answer('healthz', undefined, 'exclude=etcd'))?.status, 200)
   })
 })
 

@@ -51,7 +51,7 @@ async function start(routes: readonly Route[], options: Partial<HttpServerOption
       alwaysAllowPaths: ['/readyz'],
       inFlight: { readOnly: 400, mutating: 200 },
       requestTimeoutMs: 60_000,
-      shutdownDelayMs: 0,
+      shutdown: { delayMs: 0 },
       ...options,
     },
     runtime,
@@ -106,7 +106,7 @@ for (const http2 of [false, true]) {
       const tls = await trustedTls({ http2 })
       const { server, lifecycle } = await start(
         [{ prefix: SEARCH, handler }],
-        { listen: { host: '127.0.0.1', port: 0, tls: tls.tls }, shutdownDelayMs: 5_000 },
+        { listen: { host: '127.0.0.1', port: 0, tls: tls.tls }, shutdown: { delayMs: 5_000 } },
         clock,
       )
       const client: TestClient = createTestClient({ url: server.url, caPem: tls.caPem, http2 })
@@ -122,6 +122,40 @@ for (const http2 of [false, true]) {
       await stopping
       await assert.rejects(client.request('/readyz'))
       await client.close()
+    })
+
+    it('says 429 to what is new, and goes on with what is not, where it is asked to send Retry-After', async () => {
+      const { requests, handler } = pending()
+      let asked = 0
+      const tls = await trustedTls({ http2 })
+      const { server, lifecycle } = await start([{ prefix: '/apis/search.karmada.io/v1alpha1', handler }], {
+        listen: { host: '127.0.0.1', port: 0, tls: tls.tls },
+        shutdown: { delayMs: 0, sendRetryAfter: true, watchGraceMs: 100 },
+        authenticate: () => ((asked += 1), USER),
+      })
+      const client = createTestClient({ url: server.url, caPem: tls.caPem, http2 })
+      const newcomer = createTestClient({ url: server.url, caPem: tls.caPem, http2 })
+      const list = client.request(`${SEARCH}/cache/api/v1/pods`)
+      const watch = client.request(WATCH)
+      await until(() => requests.length === 2, 'both requests')
+      const stopping = lifecycle.stop(10_000)
+      assert.equal((await watch).status, 503, 'a watch that has sent nothing')
+      for (const each of [newcomer, newcomer]) {
+        const refused = await each.request(`${SEARCH}/cache/api/v1/pods`)
+        const { code, message } = refused.json() as Record<string, unknown>
+        assert.deepEqual(
+          [refused.status, refused.headers['retry-after'], code, message],
+          [429, '5', 429, 'The apiserver is shutting down, please try again later.'],
+        )
+        assert.equal(refused.headers['connection'], http2 ? undefined : 'close')
+      }
+      assert.equal(asked, 2, 'nobody is asked who he is to be refused')
+      assert.equal((await newcomer.request('/readyz')).status, 503, 'probes are answered as ever')
+      requests[0]!.finish()
+      assert.equal((await list).text, 'done')
+      await stopping
+      await assert.rejects(newcomer.request('/readyz'))
+      await Promise.all([client.close(), newcomer.close()])
     })
   })
 }

@@ -133,6 +133,22 @@ describe('flags of karmada-search', () => {
 })
 
 describe('flags of requests', () => {
+  it('say how the server stops', () => {
+    assert.deepEqual(serve().shutdown, { delayMs: 0, sendRetryAfter: false, watchGraceMs: 0 })
+    assert.deepEqual(
+      serve(
+        '--shutdown-delay-duration=5s',
+        '--shutdown-send-retry-after',
+        '--shutdown-watch-termination-grace-period=1m',
+      ).shutdown,
+      { delayMs: 5_000, sendRetryAfter: true, watchGraceMs: 60_000 },
+    )
+    assert.match(
+      faults(['--shutdown-watch-termination-grace-period=-1s', '--shutdown-delay-duration=-1s']).join(),
+      /shutdown-delay-duration must not be negative.*watch-termination-grace-period must not be negative/,
+    )
+  })
+
   it('say how long watches last and which pages may read', () => {
     assert.equal(serve().minRequestTimeoutSeconds, 1_800)
     assert.equal(serve('--min-request-timeout=60').minRequestTimeoutSeconds, 60)
@@ -152,6 +168,8 @@ describe('flags of etcd', () => {
       servers: ['http://127.0.0.1:2379'],
       prefix: '/registry',
       compactionIntervalMs: 300_000,
+      healthcheckTimeoutMs: 2_000,
+      readycheckTimeoutMs: 2_000,
       files: {},
     })
     const all = serve(
@@ -162,11 +180,15 @@ describe('flags of etcd', () => {
       `--etcd-certfile=${file}`,
       `--etcd-keyfile=${file}`,
       '--etcd-compaction-interval=0',
+      '--etcd-healthcheck-timeout=0',
+      '--etcd-readycheck-timeout=500ms',
     )
     assert.deepEqual(all.etcd, {
       servers: ['https://a:2379', 'https://b:2379', 'https://c:2379'],
       prefix: '/karmada',
       compactionIntervalMs: 0,
+      healthcheckTimeoutMs: 2_000,
+      readycheckTimeoutMs: 500,
       files: { caFile: file, certFile: file, keyFile: file },
     })
     assert.deepEqual(all.warnings, [])

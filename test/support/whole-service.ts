@@ -109,7 +109,7 @@ export async function startWholeService({
       alwaysAllowPaths: [],
       inFlight: { readOnly: 400, mutating: 200 },
       requestTimeoutMs: 60_000,
-      shutdownDelayMs: 0,
+      shutdown: { delayMs: 0 },
     },
     runtime,
     lifecycle,

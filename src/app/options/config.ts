@@ -17,6 +17,7 @@ import { leaderElectionConfig, type LeaderElectionConfig } from './leader-electi
 import { DEMO_FLAGS, SERVE_FLAGS, UP_FLAGS } from './local-flags.ts'
 import { helpOf, parseFlags } from './parse-flags.ts'
 import { profilingConfig, type ProfilingConfig } from './profiling-config.ts'
+import type { ShutdownOptions } from '../server-shutdown.ts'
 import { tracingConfig, type TracingConfig } from './tracing-config.ts'
 import { authenticationConfig, servingConfig, type AuthenticationConfig, type ServingConfig } from './serving-config.ts'
 
@@ -97,7 +98,7 @@ export interface ServeConfig extends CommonConfig {
   readonly corsAllowedOrigins: readonly RegExp[]
   readonly requestTimeoutMs: number
   readonly minRequestTimeoutSeconds: number
-  readonly shutdownDelayMs: number
+  readonly shutdown: Required<ShutdownOptions>
   readonly maxRequestsInflight: number
   readonly maxMutatingRequestsInflight: number
 }
@@ -251,7 +252,11 @@ function completeServe(common: CommonConfig, flags: FlagReader, env: Environment
     corsAllowedOrigins: corsOrigins(flags),
     requestTimeoutMs: flags.durationMs('request-timeout'),
     minRequestTimeoutSeconds: flags.number('min-request-timeout', 0, 1e6),
-    shutdownDelayMs: flags.durationMs('shutdown-delay-duration'),
+    shutdown: {
+      delayMs: flags.durationMs('shutdown-delay-duration'),
+      sendRetryAfter: flags.bool('shutdown-send-retry-after'),
+      watchGraceMs: flags.durationMs('shutdown-watch-termination-grace-period'),
+    },
     maxRequestsInflight: flags.number('max-requests-inflight', 0, 1e6),
     maxMutatingRequestsInflight: flags.number('max-mutating-requests-inflight', 0, 1e6),
   }

@@ -9,6 +9,9 @@ export interface EtcdConfig {
   readonly prefix: string
   /** 0: revisions are never compacted. */
   readonly compactionIntervalMs: number
+  /** Of `/healthz/etcd`, and of `/readyz/etcd-readiness`. */
+  readonly healthcheckTimeoutMs: number
+  readonly readycheckTimeoutMs: number
   readonly files: { readonly caFile?: string; readonly certFile?: string; readonly keyFile?: string }
   /** Undefined: values stand in etcd as they are. */
   readonly encryption?: EncryptionFile
@@ -19,6 +22,9 @@ export interface EncryptionFile {
   /** Taken over when it changes. */
   readonly reload: boolean
 }
+
+/** What 0 means. Source: apiserver pkg/storage/storagebackend/factory/etcd3.go. */
+const CHECK_MS = 2_000
 
 const RESOURCE = 'search.karmada.io/resourceregistries'
 
@@ -35,6 +41,8 @@ export function etcdConfig(flags: FlagReader): EtcdConfig | undefined {
   const given = own ?? flags.list('etcd-servers').map((server) => ({ flag: 'etcd-servers', server }))
   const servers = given.flatMap(({ flag, server }) => serverUrl(flag, server, scheme, flags))
   const compactionIntervalMs = flags.durationMs('etcd-compaction-interval')
+  const healthcheckTimeoutMs = flags.durationMs('etcd-healthcheck-timeout') || CHECK_MS
+  const readycheckTimeoutMs = flags.durationMs('etcd-readycheck-timeout') || CHECK_MS
   const encryption = encryptionFile(flags)
   if (servers.length === 0) {
     // Who asks for encryption must not find values in plain text in a file.
@@ -45,6 +53,8 @@ export function etcdConfig(flags: FlagReader): EtcdConfig | undefined {
     servers,
     prefix: flags.text('etcd-prefix') ?? '/registry',
     compactionIntervalMs,
+    healthcheckTimeoutMs,
+    readycheckTimeoutMs,
     files: {
       ...(caFile === undefined ? {} : { caFile }),
       ...(certFile === undefined ? {} : { certFile }),

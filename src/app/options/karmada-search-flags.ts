@@ -371,7 +371,13 @@ export const KARMADA_SEARCH_FLAGS: readonly FlagSpec[] = [
   },
   { name: 'etcd-count-metric-poll-period', group: 'storage', type: 'duration', default: '1m0s' },
   { name: 'etcd-db-metric-poll-interval', group: 'storage', type: 'duration', default: '30s' },
-  { name: 'etcd-healthcheck-timeout', group: 'storage', type: 'duration', default: '2s' },
+  {
+    name: 'etcd-healthcheck-timeout',
+    group: 'storage',
+    type: 'duration',
+    default: '2s',
+    honoured: 'How long /healthz, and /livez/etcd and /readyz/etcd by their names, wait for etcd; 0: 2s.',
+  },
   { name: 'etcd-keyfile', group: 'storage', type: 'string', honoured: 'Its key.' },
   {
     name: 'etcd-prefix',
@@ -380,7 +386,13 @@ export const KARMADA_SEARCH_FLAGS: readonly FlagSpec[] = [
     default: '/registry',
     honoured: 'What the keys of ResourceRegistries begin with.',
   },
-  { name: 'etcd-readycheck-timeout', group: 'storage', type: 'duration', default: '2s' },
+  {
+    name: 'etcd-readycheck-timeout',
+    group: 'storage',
+    type: 'duration',
+    default: '2s',
+    honoured: 'How long /readyz/etcd-readiness waits for etcd; 0: 2s. Readiness itself does not depend on etcd.',
+  },
   {
     name: 'etcd-servers',
     group: 'storage',
@@ -531,8 +543,19 @@ export const KARMADA_SEARCH_FLAGS: readonly FlagSpec[] = [
     type: 'duration',
     honoured: 'Time between not ready and no longer accepting.',
   },
-  { name: 'shutdown-send-retry-after', group: 'server', type: 'bool' },
-  { name: 'shutdown-watch-termination-grace-period', group: 'server', type: 'duration' },
+  {
+    name: 'shutdown-send-retry-after',
+    group: 'server',
+    type: 'bool',
+    honoured:
+      'After that time the port stays open until requests under way are answered; new ones get 429 with Retry-After: 5, but for health checks and metrics.',
+  },
+  {
+    name: 'shutdown-watch-termination-grace-period',
+    group: 'server',
+    type: 'duration',
+    honoured: 'Watches end evenly over this time, at least 200 a second; 0: all at once.',
+  },
   { name: 'storage-backend', group: 'storage', type: 'string' },
   { name: 'storage-initialization-timeout', group: 'storage', type: 'duration', default: '1m0s' },
   { name: 'storage-media-type', group: 'storage', type: 'string', default: 'application/json' },

@@ -61,24 +61,26 @@ export class EtcdDatabase {
 
   /**
    * Asks the members one after another, beginning with the one that answered last. Throws the `GrpcError` that a member
-   * answered, or `StatusError` serviceUnavailable where none answered.
+   * answered, or `StatusError` serviceUnavailable where none answered within `limitMs`.
    */
-  call<Answer>(rpc: Rpc<Answer>): Promise<Answered<Answer>> {
+  call<Answer>(rpc: Rpc<Answer>, limitMs = TOTAL_MS): Promise<Answered<Answer>> {
     const [, service = '', method = ''] = rpc.path.split('/')
     const attributes = { 'rpc.system': 'grpc', 'rpc.service': service, 'rpc.method': method }
     return traceClient(
       () => ({ name: `${service}/${method}`, attributes }),
-      () => this.#call(rpc),
+      () => this.#call(rpc, limitMs),
     )
   }
 
-  async #call<Answer>(rpc: Rpc<Answer>): Promise<Answered<Answer>> {
+  async #call<Answer>(rpc: Rpc<Answer>, limitMs: number): Promise<Answered<Answer>> {
     const { clock } = this.#options
-    const deadline = clock.monotonicMs() + TOTAL_MS
+    const deadline = clock.monotonicMs() + limitMs
+    // A silent member leaves time for the others.
+    const attemptMs = Math.min(ATTEMPT_MS, limitMs / this.#members.length)
     let repeated = false
     let failure: unknown
     for (const member of this.#attempts()) {
-      const left = Math.min(ATTEMPT_MS, deadline - clock.monotonicMs())
+      const left = Math.min(attemptMs, deadline - clock.monotonicMs())
       if (left <= 0) break
       try {
         const answer = await this.#ask(member, rpc, left)

@@ -5,6 +5,8 @@ export interface Keys {
   readonly prefix: string
   /** The first key behind all of them. */
   readonly end: string
+  /** Where nothing is; read to see whether etcd answers, as a kube-apiserver does. */
+  readonly health: string
   keyOf(name: string): string
   /** Undefined for a key that is no registry's. */
   nameOf(key: string): string | undefined
@@ -17,6 +19,7 @@ export function registryKeys(prefix: string): Keys {
   return {
     prefix: folder,
     end: endOf(folder),
+    health: `/${[...root, 'health'].join('/')}`,
     keyOf: (name) => folder + name,
     nameOf(key) {
       const name = key.startsWith(folder) ? key.slice(folder.length) : ''

@@ -153,6 +153,10 @@ export class EtcdRegistryStore implements RegistryStore {
     return this.#overwrite('delete', name, (found) => (found === undefined ? undefined : 'delete'))
   }
 
+  async probe(timeoutMs: number): Promise<void> {
+    await this.#database.call(range({ key: this.#keys.health }), timeoutMs)
+  }
+
   run(signal: AbortSignal): Promise<void> {
     return this.#upkeep(signal)
   }
