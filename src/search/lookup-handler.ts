@@ -53,7 +53,10 @@ interface Asked {
 async function answer(call: SearchCall, lookup: PodIpLookup): Promise<void> {
   const question = readQuestion(call)
   const pods = await podsOf(call, lookup, question)
-  lookup.remember(pods.flatMap(({ found }) => found))
+  lookup.remember(
+    call.exchange.request.user.name,
+    pods.flatMap(({ found }) => found),
+  )
   const ips: FoundOwners[] = []
   for (const ip of question.ips) {
     const { owners, more } = await ownersOf(call, ip, question.clusters)
@@ -143,8 +146,9 @@ async function podsOf(call: SearchCall, lookup: PodIpLookup, { keys, waitMs, clu
   const { parts, visible } = call
   const objects = new VisibleObjects(parts.cache, visible.documents)
   const among = clusters ?? clusterNames(parts)
+  const caller = call.exchange.request.user.name
   const read = (): FoundPods[] =>
-    keys.map(({ key, namespace, name }) => ({ key, found: lookup.find(objects, among, namespace, name) }))
+    keys.map(({ key, ...pod }) => ({ key, found: lookup.find(caller, objects, among, pod) }))
   const deadline = parts.clock.monotonicMs() + waitMs
   for (;;) {
     const leftMs = deadline - parts.clock.monotonicMs()

@@ -1,6 +1,7 @@
 /**
- * The IPs of pods by namespace and name, over all clusters, and how it stands with them. What was last told of a pod is
- * remembered (LRU, one hour), so that an address that has changed since is told as that, with the old one.
+ * The IPs of pods by namespace and name, over all clusters, and how it stands with them. What each caller was last told of a
+ * pod is remembered (LRU, one hour), so that an address that has changed since is told as that, with the old one: his own
+ * last one, for what a pod had before nobody would tell him.
  */
 import { LRUCache } from 'lru-cache'
 import type { CachedObject } from '../cache/reader.ts'
@@ -9,7 +10,7 @@ import { flag, items, text } from '../kube/columns/read.ts'
 import type { ObjectPlace, VisibleObjects } from './visible-objects.ts'
 
 /**
- * `assigned`; `waiting`: none yet; `changed`: another than when it was last asked for; `hostNetwork`: its node's; `ended`:
+ * `assigned`; `waiting`: none yet; `changed`: another than when the same caller last asked; `hostNetwork`: its node's; `ended`:
  * the pod is done and its address free; `nodeGone`: its node is there no more, and with it the address.
  */
 export type PodIpState = 'assigned' | 'waiting' | 'changed' | 'hostNetwork' | 'ended' | 'nodeGone'
@@ -27,7 +28,7 @@ export interface PodIps {
   readonly previous?: readonly string[]
 }
 
-/** About 200 bytes each. */
+/** About 250 bytes each. */
 export const MAX_REMEMBERED = 100_000
 const REMEMBERED_MS = 3_600_000
 
@@ -43,28 +44,33 @@ export class PodIpLookup {
   }
 
   /** One for each cluster that has such a pod which the caller may see. */
-  find(objects: VisibleObjects, clusters: readonly string[], namespace: string, name: string): PodIps[] {
+  find(
+    caller: string,
+    objects: VisibleObjects,
+    clusters: readonly string[],
+    { namespace, name }: { readonly namespace: string; readonly name: string },
+  ): PodIps[] {
     return clusters.flatMap((cluster) => {
       const place: ObjectPlace = { group: '', resource: 'pods', cluster, namespace, name }
       const pod = objects.get(place)
-      return pod === undefined ? [] : [this.#read(objects, pod)]
+      return pod === undefined ? [] : [this.#read(caller, objects, pod)]
     })
   }
 
-  /** What is told now is what the next answer is compared with. */
-  remember(told: Iterable<PodIps>): void {
+  /** What is told now is what his next answer is compared with. */
+  remember(caller: string, told: Iterable<PodIps>): void {
     for (const pod of told) {
       const held = pod.ips.length > 0 && pod.state !== 'ended' && pod.state !== 'nodeGone'
-      if (held) this.#last.set(memoryKey(pod), pod.ips.join(' '))
+      if (held) this.#last.set(memoryKey(caller, pod), pod.ips.join(' '))
     }
   }
 
-  #read(objects: VisibleObjects, { cluster, namespace, name, uid, bytes }: CachedObject): PodIps {
+  #read(caller: string, objects: VisibleObjects, { cluster, namespace, name, uid, bytes }: CachedObject): PodIps {
     const pod = parseObject(bytes)
     const node = text(pod, 'spec', 'nodeName')
     const listed = items(pod, 'status', 'podIPs').map((each) => text(each, 'ip'))
     const ips = [...new Set([text(pod, 'status', 'podIP'), ...listed])].filter((ip) => ip !== '')
-    const previous = this.#last.get(memoryKey({ cluster, namespace, name }))?.split(' ')
+    const previous = this.#last.get(memoryKey(caller, { cluster, namespace, name }))?.split(' ')
     const state = stateOf(pod, ips, previous, isNodeGone(objects, cluster, node))
     return {
       ...{ cluster, namespace, name, uid, state, ips, node, hostIP: text(pod, 'status', 'hostIP') },
@@ -73,8 +79,11 @@ export class PodIpLookup {
   }
 }
 
-function memoryKey({ cluster, namespace, name }: Pick<PodIps, 'cluster' | 'namespace' | 'name'>): string {
-  return [cluster, namespace, name].join('\n')
+function memoryKey(
+  caller: string,
+  { cluster, namespace, name }: Pick<PodIps, 'cluster' | 'namespace' | 'name'>,
+): string {
+  return [cluster, namespace, name, caller].join('\n')
 }
 
 function stateOf(

@@ -26,6 +26,8 @@ import {
   type KarmadaFleet,
   type ServeProcess,
 } from '../support/karmada-fleet.ts'
+import { lookupSuite } from '../support/lookup-suite.ts'
+import { relatedSuite } from '../support/related-suite.ts'
 import { startTcpProxy, type TcpProxy } from '../support/tcp-proxy.ts'
 import { podManifest } from '../support/manifests.ts'
 
@@ -242,6 +244,9 @@ describe('serve behind an APIService', () => {
     const { stdout } = await watching
     assert.match(stdout, /seen-by-watch/)
   })
+
+  lookupSuite(() => fleet)
+  relatedSuite(() => fleet)
 
   it('resumes without a relist when a connection is cut', async () => {
     const before = await listsOfPods()

@@ -81,6 +81,20 @@ test('the IPs of pods by namespace and name, with their state', async () => {
   })
 })
 
+test('who never saw an address is not told that it was another', async () => {
+  const fleet = fleetOf(withIp('web', '10.1.0.5'))
+  await withSearch(fleet, async (served) => {
+    const as = (name: string) => (served.api.user = { name, uid: '', groups: [], extra: {} })
+    as('alice')
+    assert.deepEqual(await states(served, 'web'), ['assigned 10.1.0.5'])
+    fleet.shard('member1', PODS).put(withIp('web', '10.1.0.77'), 2)
+    as('bob')
+    assert.deepEqual(await states(served, 'web'), ['assigned 10.1.0.77'])
+    as('alice')
+    assert.deepEqual(await states(served, 'web'), ['changed 10.1.0.77 10.1.0.5'])
+  })
+})
+
 test('a batch by POST over many namespaces; what is malformed is a 400', async () => {
   await withSearch(fleetOf(withIp('web', '10.1.0.5')), async ({ api, ask }) => {
     const key = Array.from({ length: 999 }, (_, i) => `nsip:ns-${i}:web`).concat('nsip:shop:web')

@@ -67,10 +67,11 @@ export async function startKarmadaFleet(
     { name: 'karmada-impersonator', token: IMPERSONATOR_TOKEN },
   ]
   const [host, ...members] = await Promise.all([
-    startControlPlane({ name: 'host', users: HOST_USERS }),
+    // It may be registered as one of its own clusters.
+    startControlPlane({ name: 'host', users: [...HOST_USERS, ...users] }),
     ...memberNames.map((name) => startControlPlane({ name, users, flags: flags[name] ?? [] })),
   ])
-  for (const member of members) await letImpersonate(member)
+  for (const cluster of [host, ...members]) await letImpersonate(cluster)
   await prepareHost(host)
   const fleet: KarmadaFleet = {
     host,
