@@ -3,6 +3,7 @@
  * object, nothing is parsed here.
  */
 import type { MemberClient, MemberResponse } from '../fleet/member.ts'
+import { WatchPatience } from '../fleet/watch-patience.ts'
 import { gvrKey, resourcePath, type GroupVersionResource } from '../kube/group-version.ts'
 import { ListSplitter, type ListHead } from '../kube/list-splitter.ts'
 import type { ResourceVersion } from '../kube/names.ts'
@@ -25,28 +26,20 @@ export interface HttpListerWatcherOptions {
   readonly pageSize?: number
   /** A larger object breaks the list or watch as malformed; default 16 MiB (etcd takes 1.5 MiB). */
   readonly maxObjectBytes?: number
-  /** Longest silence of a watch whose server sends bookmarks, ms; default 90 000 (a kube-apiserver's come each minute). */
+  /** As `WatchPatience` has it. */
   readonly silenceMs?: number
   readonly clock: Clock
   readonly random: Random
 }
 
 const LIST_HEADERS_TIMEOUT_MS = 60_000 // a kube-apiserver gives a list 60 s itself (--request-timeout)
-/** The server ends the watch after 5 to 10 min, spread so that a fleet's watches do not end together (client-go's value). */
-const WATCH_SECONDS = 300
-/**
- * While no bookmark has come, silence proves nothing; then the server's own clean end has to, after 60 to 120 s. A
- * kube-apiserver sends a bookmark before it ends a watch, so that this is the first watch only.
- */
-const WATCH_SECONDS_WITHOUT_BOOKMARKS = 60
-const END_GRACE_MS = 15_000 // for the server to end a watch whose time is over
 
 export class HttpListerWatcher implements ListerWatcher {
   readonly name: string
   readonly #options: HttpListerWatcherOptions
   readonly #path: string
   readonly #maxObjectBytes: number
-  #bookmarksSeen = false
+  readonly #patience: WatchPatience
 
   constructor(options: HttpListerWatcherOptions) {
     const scope = options.namespace === undefined ? '' : ` in ${options.namespace}`
@@ -54,6 +47,7 @@ export class HttpListerWatcher implements ListerWatcher {
     this.#options = options
     this.#path = resourcePath(options.gvr, options.namespace)
     this.#maxObjectBytes = options.maxObjectBytes ?? 16 * 1024 * 1024
+    this.#patience = new WatchPatience(options.silenceMs)
   }
 
   onRecovery(listener: () => void): () => void {
@@ -80,21 +74,25 @@ export class HttpListerWatcher implements ListerWatcher {
   }
 
   async watch(from: ResourceVersion, signal: AbortSignal): Promise<AsyncIterable<readonly WatchBatchEvent[]>> {
-    const { client, random, silenceMs = 90_000 } = this.#options
-    const base = this.#bookmarksSeen ? WATCH_SECONDS : WATCH_SECONDS_WITHOUT_BOOKMARKS
-    const seconds = Math.floor(base * (1 + random()))
-    const query = { watch: 'true', allowWatchBookmarks: 'true', resourceVersion: from, timeoutSeconds: `${seconds}` }
+    const { client, random } = this.#options
+    const { timeoutSeconds, idleMs } = this.#patience.bounds(random)
+    const query = {
+      watch: 'true',
+      allowWatchBookmarks: 'true',
+      resourceVersion: from,
+      timeoutSeconds: `${timeoutSeconds}`,
+    }
     const response = await client.request({
       method: 'GET',
       path: this.#url(query),
-      idleMs: this.#bookmarksSeen ? silenceMs : seconds * 1_000 + END_GRACE_MS,
+      idleMs,
       signal,
     })
     if (response.status !== 200) throw await answerError(this.name, 'watch', response)
     return watchEvents(this.name, response, {
       maxEventBytes: this.#maxObjectBytes,
       onBookmark: () => {
-        this.#bookmarksSeen = true
+        this.#patience.bookmarkCame()
       },
     })
   }

@@ -332,14 +332,29 @@ describe('sessions through serve', () => {
     const baseline = sockets()
     const under = await running(['exec', 'one', '--', 'sleep', '600'], { kubeconfig: routes[0]!.kubeconfig })
     await until(async () => (await openStreams()) === 1, 'the exec')
+    const watch = await running(['get', 'pods', '-w', '-o', 'name'], { kubeconfig: routes[0]!.kubeconfig })
+    await until(async () => watch.text().includes('pod/two'), 'the watch')
     await member1.kill('STOP')
     try {
       const startedMs = performance.now()
+      const list = direct.request(`${PROXY}/api/v1/pods?consistency=strong`)
       const { code, stderr } = await kubectl(['exec', 'one', '--', 'true'], { env: SPDY })
       assert.equal(code, 1)
       assert.match(stderr, /cluster member1 does not answer/)
       assert.ok(performance.now() - startedMs < 45_000)
       assert.equal((await kubectl(['exec', 'two', '--', 'sh', '-c', 'exit 5'])).code, 5, 'others are not concerned')
+      const { status, headers, json } = await list
+      assert.equal(status, 200)
+      assert.match(String(headers['warning']), /1 of 2 clusters is missing from this answer: member1/)
+      const listed = json() as { items: { metadata: { name: string } }[] }
+      assert.deepEqual(
+        listed.items.map(({ metadata }) => metadata.name),
+        ['two'],
+      )
+      const seen = watch.text().length
+      await member2.kubectl(['label', 'pod', 'two', 'meanwhile=yes'])
+      await until(async () => watch.text().slice(seen) === 'pod/two\n', 'the event of the other one')
+      await end(watch)
       await end(under, 'SIGKILL')
       await until(async () => (await openStreams()) === 0, 'the end of the one under way', 2_000)
     } finally {

@@ -155,7 +155,11 @@ test('answers are relayed with their type, tag and warnings; watches as they com
       const watch = await api.watch(`${P}/api/v1/secrets?watch=true`)
       await watch.ended
       assert.equal(watch.events[0]?.type, 'ADDED')
-      assert.equal(asked.at(-1)?.idleMs, 0, 'a quiet watch is not a broken one')
+      assert.equal(asked.at(-1)?.idleMs, 3_615_000, 'a quiet watch is not a broken one before a server would end it')
+      await (
+        await api.watch(`${P}/api/v1/secrets?watch=true&timeoutSeconds=7200`)
+      ).ended
+      assert.equal(asked.at(-1)?.idleMs, 7_215_000)
       const head = await api.ask(`${P}/api/v1/secrets`, { method: 'HEAD' })
       assert.equal(asked.at(-1)?.method, 'HEAD')
       assert.equal(head.text, '')

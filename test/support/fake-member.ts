@@ -100,6 +100,7 @@ export class FakeMember {
   readonly #options: FakeMemberOptions
   readonly #misbehaviours: { rule: Misbehaviour; left: number }[] = []
   readonly #waiting = new Set<() => void>()
+  readonly #sockets = new Set<IncomingMessage['socket']>()
   /** Aborts on `stop`, so that slow and stalled answers leave nothing behind. */
   #lifetime = new AbortController()
   #store: ObjectStore
@@ -117,6 +118,11 @@ export class FakeMember {
   /** `http://127.0.0.1:PORT`; the same after `stop` and `start`. */
   get url(): string {
     return this.#url
+  }
+
+  /** Connections that are open to it, of those that have asked for anything. */
+  get connections(): number {
+    return this.#sockets.size
   }
 
   get store(): ObjectStore {
@@ -281,6 +287,7 @@ export class FakeMember {
   #intercept(request: IncomingMessage, response: ServerResponse, url: URL): boolean | Promise<boolean> {
     const logged = logOf(request, url)
     this.requests.push(logged)
+    this.#note(request.socket)
     this.#wake()
     response.once('close', () => {
       this.#wake()
@@ -289,6 +296,15 @@ export class FakeMember {
     if (entry === undefined) return false
     entry.left -= 1
     return applyFault(entry.rule.fault, response, this.#options.clock ?? systemClock, this.#lifetime.signal)
+  }
+
+  #note(socket: IncomingMessage['socket']): void {
+    if (this.#sockets.has(socket)) return
+    this.#sockets.add(socket)
+    socket.once('close', () => {
+      this.#sockets.delete(socket)
+      this.#wake()
+    })
   }
 
   #wake(): void {

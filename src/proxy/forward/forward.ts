@@ -10,6 +10,7 @@ import type { ProxyRequest } from '../plugin.ts'
 import { streamAnswer } from '../stream-answer.ts'
 import { callerHeaders } from './caller-headers.ts'
 import type { Destination } from './destination.ts'
+import { faultedAnswer } from './faulted-answer.ts'
 import { forwardFault } from './forward-fault.ts'
 import { answerHeaders, requestHeaders, type Headers } from './headers.ts'
 import { HeldPrivileges } from './held-privileges.ts'
@@ -36,7 +37,7 @@ export interface ForwardOptions {
 export interface Forwarder {
   /**
    * The cluster's answer, whatever its status. Rejects with a `StatusError` where there is none, and where it refuses the
-   * credentials that act for the caller (401): that is not the caller's fault.
+   * credentials that act for the caller (401): that is not the caller's fault. Reading its body throws `StatusError` too.
    */
   ask(request: ProxyRequest, destination: Destination, options?: ForwardOptions): Promise<MemberResponse>
   /** Asks, and hands the answer on as it comes; of what streams, an upgrade's connection too. */
@@ -103,10 +104,11 @@ async function send(request: ProxyRequest, to: Destination, options: SendOptions
     ...(streaming ? { idleMs: 0 } : {}),
     signal,
   }
+  const fault = (error: unknown): unknown => forwardFault(error, request, to)
   try {
-    return await to.client.request(message)
+    return faultedAnswer(await to.client.request(message), fault)
   } catch (error) {
-    throw forwardFault(error, request, to)
+    throw fault(error)
   }
 }
 

@@ -39,8 +39,9 @@ export async function relayFromAny(
       const answer = await ask(request, member, deadline.signal)
       return await relay(request, answer)
     } catch (error) {
-      if (request.response.headersSent) throw error
-      faults.push(deadline.signal.aborted ? late(member) : faultOfError(member.facts.name, error))
+      const fault = deadline.signal.aborted ? late(member) : faultOfError(member.facts.name, error)
+      if (request.response.headersSent) throw unanswered([fault], [])
+      faults.push(fault)
     } finally {
       deadline.dispose()
     }

@@ -137,13 +137,18 @@ function wholeOrFault(outcome: Outcome): Outcome {
   return new MemberFault(outcome.cluster, undefined, 'it gave only a part of its list; ask with a limit')
 }
 
-/** Each wave is twice as wide as the one before: few requests where clusters are large, few turns where they are small. */
+/**
+ * Each wave is twice as wide as the one before: few requests where clusters are large, few turns where they are small. Behind
+ * one that fails the rest is asked at once, so that members which hang do not add up; who is left when the time is over comes
+ * on the next page.
+ */
 async function readWaves(request: LiveListRequest, start: Start, limit: number): Promise<Walk> {
   const pages: MemberPage[] = []
   const faults: MemberFault[] = []
   let left = limit
   let width = 1
-  for (let i = 0; i < start.members.length; width = Math.min(width * 2, PARALLEL_MEMBERS)) {
+  for (let i = 0; i < start.members.length; width = faults.length > 0 ? PARALLEL_MEMBERS : nextWidth(width)) {
+    if (pages.length > 0 && outOfTime(request)) return { pages, faults, next: beginningOf(start, i), others: [] }
     const wave = start.members.slice(i, i + width)
     const outcomes = await mapParallel(wave, width, (member) => ask(request, start, member, left))
     for (const [at, outcome] of outcomes.entries()) {
@@ -164,11 +169,20 @@ async function readWaves(request: LiveListRequest, start: Start, limit: number):
         return { pages, faults, next: { cluster, continue: outcome.continue }, others: others(outcomes, at + 1) }
       }
       if (left > 0 || i >= start.members.length) continue
-      const next = start.members[i]?.facts.name as ClusterName
-      return { pages, faults, next: { cluster: next, continue: '' }, others: others(outcomes, at + 1) }
+      return { pages, faults, next: beginningOf(start, i), others: others(outcomes, at + 1) }
     }
   }
   return { pages, faults, next: undefined, others: [] }
+}
+
+const nextWidth = (width: number): number => Math.min(width * 2, PARALLEL_MEMBERS)
+
+function outOfTime({ clock, untilMs = Infinity }: LiveListRequest): boolean {
+  return clock.monotonicMs() >= untilMs
+}
+
+function beginningOf({ members }: Start, i: number): NonNullable<Walk['next']> {
+  return { cluster: members[i]?.facts.name as ClusterName, continue: '' }
 }
 
 function itemsOf({ table, objects }: MemberPage): { readonly length: number } {

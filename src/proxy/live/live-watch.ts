@@ -8,6 +8,7 @@ import type { CachedObject, WatchItem, WatchOptions } from '../../cache/reader.t
 import { PARTIAL } from '../../cache/resume.ts'
 import type { FleetReader } from '../../fleet/fleet.ts'
 import type { Member } from '../../fleet/member.ts'
+import { WatchPatience } from '../../fleet/watch-patience.ts'
 import type { ListOptions } from '../../http/list-options.ts'
 import type { CanonicalObject, ObjectIdentity } from '../../kube/canonical-object.ts'
 import { canonicalize } from '../../kube/canonical-object.ts'
@@ -165,6 +166,7 @@ class LiveWatch {
     const { signal } = this.#controller
     const { name } = member.facts
     let version = this.#watch.from?.get(name)
+    const patience = new WatchPatience()
     let waitMs = FIRST_WAIT_MS
     let settled = false
     let isFirst = true
@@ -179,7 +181,7 @@ class LiveWatch {
           version ??= await this.#list(member)
           if (this.#watch.from?.has(name) !== true) this.#firstAnswer.answered()
           settle()
-          version = await this.#watchOnce(member, version)
+          version = await this.#watchOnce(member, version, patience)
           if (version === undefined) return
           if (clock.monotonicMs() - startedMs >= SHORT_WATCH_MS) waitMs = FIRST_WAIT_MS
           else await sleep(waitMs, clock, signal)
@@ -225,11 +227,15 @@ class LiveWatch {
   }
 
   /** The version reached when the member ended its watch; undefined where the whole stream is over. */
-  async #watchOnce(member: Member, from: ResourceVersion): Promise<ResourceVersion | undefined> {
+  async #watchOnce(
+    member: Member,
+    from: ResourceVersion,
+    patience: WatchPatience,
+  ): Promise<ResourceVersion | undefined> {
     const { target, namespace, list, random } = this.#options
     const { name } = member.facts
     const onOpen = (): void => this.#firstAnswer.answered()
-    const options = { random, signal: this.#controller.signal, selectors: selectors(list), onOpen }
+    const options = { random, signal: this.#controller.signal, selectors: selectors(list), onOpen, patience }
     let version = from
     for await (const events of watchMember(member, target, namespace, from, options)) {
       const items: WatchItem[] = []

@@ -18,6 +18,8 @@ export interface LiveReadOptions {
   readonly signal: AbortSignal
   /** JSON, or a Table that falls back to it. */
   readonly accept: string
+  /** When the whole answer has to be there, by the monotonic clock: who has not answered then is named. Default: no limit. */
+  readonly untilMs?: number | undefined
   /** Asked for room before a part of a list is kept; throws where there is none. Default: there always is. */
   readonly hold?: ((bytes: number) => void) | undefined
 }
@@ -59,10 +61,12 @@ export async function readMemberList(
 export async function readMember<Result>(
   { facts: { name }, client }: Member,
   path: string,
-  { clock, signal, accept }: LiveReadOptions,
+  { clock, signal, accept, untilMs = Infinity }: LiveReadOptions,
   read: (response: MemberResponse) => Promise<Result>,
 ): Promise<Result> {
-  const deadline = withDeadline(WHOLE_MS, clock, signal)
+  const leftMs = untilMs - clock.monotonicMs()
+  if (leftMs <= 0) throw new MemberFault(name, undefined, 'others took all the time that there was for an answer')
+  const deadline = withDeadline(Math.min(WHOLE_MS, leftMs), clock, signal)
   try {
     const headers = { accept }
     const request = { method: 'GET', path, headers, headersTimeoutMs: HEAD_MS, signal: deadline.signal }

@@ -1,5 +1,6 @@
 /** One watch request to one member. */
 import type { Member } from '../../fleet/member.ts'
+import type { WatchPatience } from '../../fleet/watch-patience.ts'
 import { resourcePath } from '../../kube/group-version.ts'
 import type { ResourceVersion } from '../../kube/names.ts'
 import type { RawWatchEvent } from '../../kube/watch-splitter.ts'
@@ -15,12 +16,11 @@ export interface ReadWatchOptions {
   readonly selectors: Readonly<Record<string, string>>
   /** The member has taken the watch. */
   readonly onOpen?: () => void
+  /** Of all watches of that member for one stream. */
+  readonly patience: WatchPatience
 }
 
 const HEAD_MS = 15_000
-/** The member ends the watch after 5 to 10 min, which also bounds how long a dead connection goes unnoticed. */
-const WATCH_SECONDS = 300
-const END_GRACE_MS = 15_000
 const MAX_EVENT_BYTES = 16 * 1024 * 1024
 
 /** Ends when the member ends it. Throws `MemberFault` for whatever is the member's fault; 410 is an ERROR event here. */
@@ -29,14 +29,14 @@ export async function* watchMember(
   target: LiveTarget,
   namespace: string | undefined,
   from: ResourceVersion,
-  { random, signal, selectors, onOpen }: ReadWatchOptions,
+  { random, signal, selectors, onOpen, patience }: ReadWatchOptions,
 ): AsyncGenerator<readonly RawWatchEvent[], void, void> {
-  const seconds = Math.floor(WATCH_SECONDS * (1 + random()))
+  const { timeoutSeconds, idleMs } = patience.bounds(random)
   const query = new URLSearchParams({
     watch: 'true',
     allowWatchBookmarks: 'true',
     resourceVersion: from,
-    timeoutSeconds: String(seconds),
+    timeoutSeconds: String(timeoutSeconds),
     ...selectors,
   })
   try {
@@ -45,7 +45,7 @@ export async function* watchMember(
       path: `${resourcePath(target.gvr, namespace)}?${query.toString()}`,
       headers: { accept: 'application/json' },
       headersTimeoutMs: HEAD_MS,
-      idleMs: seconds * 1_000 + END_GRACE_MS,
+      idleMs,
       signal,
     })
     if (response.status === 410) return yield [{ type: 'ERROR', status: await expiredStatus(response.bytes()) }]
@@ -54,6 +54,7 @@ export async function* watchMember(
     const splitter = new WatchSplitter({ maxEventBytes: MAX_EVENT_BYTES })
     for await (const chunk of response.body) {
       const events = splitter.push(chunk)
+      if (events.some(({ type }) => type === 'BOOKMARK')) patience.bookmarkCame()
       if (events.length > 0) yield events
     }
   } catch (error) {

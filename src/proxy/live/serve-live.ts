@@ -49,6 +49,9 @@ export interface LiveServices {
   readonly rights?: { readonly rights: Rights; readonly guards: WatchGuards } | undefined
 }
 
+/** A kube-apiserver gives a list 60 s; what has come by then is better than nothing. */
+const LIST_MS = 55_000
+
 /** The members are asked with our own credentials, so that only those are asked that would answer the caller too. */
 export async function serveLive(
   services: LiveServices,
@@ -143,7 +146,8 @@ async function listAll(
 ): Promise<void> {
   const representation = negotiate(request.request.incoming.headers.accept, 'list')
   const own = await memberTables(services, target, representation)
-  const read = { ...readOptions(services, request, own, representation), ...bounds }
+  const untilMs = services.clock.monotonicMs() + LIST_MS
+  const read = { ...readOptions(services, request, own, representation), ...bounds, untilMs }
   const result = await readLiveList({ ...read, target, namespace: path.namespace, list })
   const live = result.pages.map(({ cluster }) => ({ cluster, state: 'live' as const, ageMs: 0 }))
   const headers = freshnessHeaders([...live, ...result.absent])

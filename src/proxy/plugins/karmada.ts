@@ -14,6 +14,7 @@ import { mergeDocuments } from '../discovery/merge-documents.ts'
 import type { MergedGroup } from '../discovery/merged-resources.ts'
 import { sendDocument } from '../discovery/send-document.ts'
 import { hostDestination } from '../forward/destination.ts'
+import { faultedAnswer } from '../forward/faulted-answer.ts'
 import { impersonationHeaders } from '../impersonation.ts'
 import { isPublicPath } from '../live/any-member.ts'
 import { forwardedHeaders, relay, relayStream } from '../live/relay.ts'
@@ -34,6 +35,19 @@ export interface KarmadaPluginOptions extends MembersPluginOptions {
 
 /** A control plane gives a list 60 s itself. */
 const HEAD_MS = 60_000
+
+/** A kube-apiserver ends a watch that names no end within an hour. */
+const WATCH_SECONDS = 3_600
+const END_GRACE_MS = 15_000
+
+/**
+ * A control plane that hangs must not look like one in which nothing happens: when it has not ended a watch whose time is over,
+ * the client is cut off, and asks again.
+ */
+function watchSilenceMs(query: URLSearchParams): number {
+  const seconds = Number(query.get('timeoutSeconds'))
+  return (seconds > 0 ? seconds : WATCH_SECONDS) * 1_000 + END_GRACE_MS
+}
 
 export function createKarmadaPlugin(options: KarmadaPluginOptions): Plugin {
   const api = new MemberApi(options.fleet, options.discovery)
@@ -117,22 +131,28 @@ async function askHost(
 ): Promise<MemberResponse> {
   const identity = impersonationHeaders(request.user)
   try {
-    return await host.request({
+    const answer = await host.request({
       method: request.method,
       path: request.rawQuery === '' ? path : `${path}?${request.rawQuery}`,
       headers: { ...headers, ...identity },
       ...(body === undefined ? {} : { body }),
       headersTimeoutMs: HEAD_MS,
-      ...(streams ? { idleMs: 0 } : {}),
+      ...(streams ? { idleMs: watchSilenceMs(request.query) } : {}),
       signal: request.signal,
     })
+    return faultedAnswer(answer, hostFault)
   } catch (error) {
-    if (!isMemberError(error)) throw error
-    throw new StatusError('serviceUnavailable', `the control plane does not answer: ${error.message}`, {
-      details: { retryAfterSeconds: 1 },
-      cause: error,
-    })
+    throw hostFault(error)
   }
+}
+
+/** Only reads, and reviews, which change nothing, are asked here: they may be asked again. */
+function hostFault(error: unknown): unknown {
+  if (!isMemberError(error)) return error
+  return new StatusError('serviceUnavailable', `the control plane does not answer: ${error.message}`, {
+    details: { retryAfterSeconds: 1 },
+    cause: error,
+  })
 }
 
 async function serveMergedDiscovery(

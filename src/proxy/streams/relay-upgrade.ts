@@ -8,6 +8,7 @@ import type { Upgrade } from '../../http/upgrade.ts'
 import { notImplemented } from '../../kube/status-error.ts'
 import type { Clock } from '../../util/clock.ts'
 import type { Destination } from '../forward/destination.ts'
+import { faultedAnswer } from '../forward/faulted-answer.ts'
 import { forwardFault } from '../forward/forward-fault.ts'
 import type { ProxyRequest } from '../plugin.ts'
 import type { OpenStream, Streams } from './streams.ts'
@@ -57,10 +58,12 @@ async function ask(
   if (client.upgrade === undefined) throw notImplemented(`${name} takes no other protocols`)
   const path = rawQuery === '' ? request.path : `${request.path}?${rawQuery}`
   const signal = left === undefined ? gone : AbortSignal.any([gone, left])
+  const fault = (error: unknown): unknown => forwardFault(error, request, destination)
   try {
-    return await client.upgrade({ method, path, protocol, headers, signal })
+    const answer = await client.upgrade({ method, path, protocol, headers, signal })
+    return 'socket' in answer ? answer : faultedAnswer(answer, fault)
   } catch (error) {
-    throw forwardFault(error, request, destination)
+    throw fault(error)
   }
 }
 

@@ -64,10 +64,10 @@ async function ask(forwarder: Forwarder, request: ProxyRequest, destination: Des
   }
 }
 
-/** Its path without the subresource. */
+/** To read it: its path without the subresource. */
 function objectOnly(request: ProxyRequest): ProxyRequest {
   const { resource, path } = request
-  if (resource?.subresource === undefined) return request
+  if (resource?.subresource === undefined) return { ...request, verb: 'get' }
   const depth = resource.subresource.split('/').length
-  return { ...request, path: path.replace(/\/$/, '').split('/').slice(0, -depth).join('/') }
+  return { ...request, verb: 'get', path: path.replace(/\/$/, '').split('/').slice(0, -depth).join('/') }
 }
