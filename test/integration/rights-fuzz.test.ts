@@ -1,13 +1,14 @@
 /** Rights by chance, over two real members. The nightly form asks more (test/nightly/rights-fuzz.test.ts). */
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { compareAnswers, compareReviews } from '../support/rights-fuzz.ts'
+import { compareReviews } from '../support/review-fuzz.ts'
+import { compareAnswers } from '../support/rights-fuzz.ts'
 import { startRightsWorld, type RightsWorld } from '../support/rights-world.ts'
 
 describe('rights in real members', () => {
   let world: RightsWorld
   before(async () => {
-    world = await startRightsWorld()
+    world = await startRightsWorld('opensearch-3')
   })
   after(() => world.stop())
 

@@ -1,13 +1,14 @@
 /** The long form of test/integration/rights-fuzz.test.ts. */
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { compareAnswers, compareReviews } from '../support/rights-fuzz.ts'
+import { compareReviews } from '../support/review-fuzz.ts'
+import { compareAnswers } from '../support/rights-fuzz.ts'
 import { startRightsWorld, type RightsWorld } from '../support/rights-world.ts'
 
 describe('rights in real members, at length', () => {
   let world: RightsWorld
   before(async () => {
-    world = await startRightsWorld()
+    world = await startRightsWorld('elasticsearch-9')
   })
   after(() => world.stop())
 

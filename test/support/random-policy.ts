@@ -3,7 +3,7 @@ import type { BindingDraft, Policy, RoleDraft, RuleDraft, SubjectDraft } from '.
 import { bindingObject, roleObject } from '../rights/rbac-objects.ts'
 import type { Random } from '../../src/util/clock.ts'
 import type { RealCluster } from './real-parts/index.ts'
-import { BASE, NAMES, NAMESPACES, type Caller, type RightsWorld } from './rights-world.ts'
+import { BASE, KINDS, NAMESPACES, RULE_NAMES, type Caller, type RightsWorld } from './rights-world.ts'
 import { eventually } from './whole-service.ts'
 
 export const CALLERS: readonly Caller[] = [
@@ -76,14 +76,15 @@ function randomPolicy(dice: Dice): Policy {
   return { roles, bindings }
 }
 
-const RESOURCES = ['configmaps', 'secrets', 'deployments', 'namespaces', 'nodes', 'priorityclasses', 'pods', 'pods/log']
+const RESOURCES = [...KINDS.map(({ resource }) => resource), 'pods/log']
+const GROUPS = ['', 'apps', 'scheduling.k8s.io', 'discovery.k8s.io', 'batch']
 
 function randomRules(dice: Dice): RuleDraft[] {
   return Array.from({ length: 1 + dice.below(2) }, () => ({
     verbs: dice.chance(0.4) ? ['*'] : dice.some(['get', 'list', 'watch', 'create', 'delete'], 1, 4),
-    apiGroups: dice.chance(0.5) ? ['*'] : dice.some(['', 'apps', 'scheduling.k8s.io', 'batch'], 1, 3),
+    apiGroups: dice.chance(0.5) ? ['*'] : dice.some(GROUPS, 1, 3),
     resources: dice.chance(0.4) ? ['*'] : dice.some([...RESOURCES, '*/status', '*/log'], 1, 4),
-    ...(dice.chance(0.3) ? { resourceNames: dice.some([...NAMES, ...NAMESPACES, 'only-east'], 1, 3) } : {}),
+    ...(dice.chance(0.3) ? { resourceNames: dice.some(RULE_NAMES, 1, 3) } : {}),
   }))
 }
 

@@ -1,15 +1,25 @@
 /**
- * Compares what we answer with what the members' own answers to the same caller add up to (docs/rights.md), question by
- * question, and the evaluator with SubjectAccessReviews.
+ * Compares what we answer with what the members' own answers to the same caller add up to (docs/rights.md),
+ * question by question.
  */
 import assert from 'node:assert/strict'
-import { memberIdentity } from '../../src/rights/member-identity.ts'
-import type { ClusterName } from '../../src/kube/names.ts'
 import { seededRandom } from './fake-clock.ts'
 import { applyPolicies, CALLERS, Dice, randomPolicies } from './random-policy.ts'
 import type { TestResponse } from './real-parts/http.ts'
 import type { RealCluster } from './real-parts/index.ts'
-import { BASE, KINDS, MEMBERS, NAMES, NAMESPACES, type Caller, type Kind, type RightsWorld } from './rights-world.ts'
+import { compareNative } from './native-comparison.ts'
+import { kindNamed, RelationComparison, type Subject } from './relation-comparison.ts'
+import {
+  BASE,
+  KINDS,
+  MEMBERS,
+  NAMES,
+  NAMESPACES,
+  RULE_NAMES,
+  type Caller,
+  type Kind,
+  type RightsWorld,
+} from './rights-world.ts'
 import { compareSearch, SEARCH_QUESTIONS, type AskOurs, type SearchQuestion } from './search-comparison.ts'
 
 const CLUSTER = 'cluster.karmada.io/name'
@@ -58,6 +68,9 @@ type What =
   | 'search list'
   | 'search get'
   | 'query'
+  | 'lookup'
+  | 'related'
+  | 'native'
   | SearchQuestion
 
 interface Question {
@@ -72,14 +85,14 @@ interface Question {
 
 const WHATS: readonly What[] = [
   ...(['list', 'list', 'strong list', 'get', 'get', 'strong get', 'watch', 'watch', 'member', 'member'] as const),
-  ...(['search list', 'search list', 'search get', 'query'] as const),
+  ...(['search list', 'search list', 'search get', 'query', 'lookup', 'related', 'native'] as const),
   ...SEARCH_QUESTIONS,
 ]
 
 function randomQuestion(dice: Dice): Question {
   const kind = dice.one(KINDS)
   const what = dice.one(WHATS)
-  const isGet = what.endsWith('get') || what === 'related'
+  const isGet = what.endsWith('get') || what === 'related' || what === 'lookup'
   const namespace = kind.namespaced && (isGet || dice.chance(0.5)) ? dice.one([...NAMESPACES, 'gone']) : ''
   const names = kind.resource === 'namespaces' ? NAMESPACES : [...NAMES, 'only-east', 'only-west', 'gone']
   const name = isGet || dice.chance(0.25) ? dice.one(names) : ''
@@ -96,9 +109,14 @@ class Comparison {
   /** The members' answers of this round; the same ones are needed again and again. */
   readonly #asked = new Map<string, Promise<TestResponse>>()
 
+  readonly #ours: AskOurs
+  readonly #relations: RelationComparison
+
   constructor(world: RightsWorld, tally: Tally) {
     this.#world = world
     this.#tally = tally
+    this.#ours = (caller, path, accept) => world.ours(caller, path, undefined, accept)
+    this.#relations = new RelationComparison(world, this.#ours, (caller, subject) => this.#sees(caller, subject))
   }
 
   async run(question: Question): Promise<void> {
@@ -130,10 +148,15 @@ class Comparison {
         return this.#searchGet(question)
       case 'query':
         return this.#query(question)
+      case 'lookup':
+        return this.#relations.lookup(question.caller, question.namespace || NAMESPACES[0])
+      case 'related':
+        return this.#related(question)
+      case 'native':
+        return this.#native(question)
       case 'aggregate':
       case 'suggest':
       case 'export':
-      case 'related':
       case 'query watch':
         return this.#search({ ...question, what: question.what })
     }
@@ -274,10 +297,36 @@ class Comparison {
   async #search(question: Question & { readonly what: SearchQuestion }): Promise<string> {
     const parts = await this.#visible(question.caller, question.kind, '')
     const expected = parts.flatMap(({ keys }) => keys).sort()
-    const cluster = MEMBERS[question.member] ?? MEMBERS[0]
-    const ours: AskOurs = (caller, path, accept) => this.#world.ours(caller, path, undefined, accept)
-    await compareSearch(ours, { ...question, cluster }, expected)
+    await compareSearch(this.#ours, question, expected)
     return expected.length === 0 ? 'none' : parts.every(({ whole }) => whole) ? 'all' : 'part'
+  }
+
+  #related({ caller, kind, namespace, name, member }: Question): Promise<string> {
+    const cluster = MEMBERS[member] ?? MEMBERS[0]
+    return this.#relations.related(caller, { cluster, kind: kind.kind, namespace, name })
+  }
+
+  async #native({ caller, kind }: Question): Promise<string> {
+    const { engine } = this.#world
+    if (engine === undefined) return 'none'
+    const parts = await this.#visible(caller, kind, '')
+    const expected = parts.flatMap(({ keys }) => keys).sort()
+    await compareNative(this.#ours, engine, { caller, kind }, expected)
+    return expected.length === 0 ? 'none' : parts.every(({ whole }) => whole) ? 'all' : 'part'
+  }
+
+  /** Whether a list of the caller's shows it, or would if it were there. */
+  async #sees(caller: Caller, { cluster, kind: kindName, namespace, name }: Subject): Promise<boolean> {
+    const kind = kindNamed(kindName)
+    const member = this.#world.members.find((each) => each.name === cluster)
+    if (kind === undefined || member === undefined) return false
+    for (const at of kind.namespaced ? ['', namespace] : ['']) {
+      for (const selector of ['', `?fieldSelector=metadata.name%3D${name}`]) {
+        const { status } = await this.#ask(member, caller, collection(kind, at) + selector)
+        if (status === 200) return true
+      }
+    }
+    return false
   }
 
   /** What the caller could list in each member: at once, namespace by namespace, name by name. */
@@ -289,7 +338,7 @@ class Comparison {
     return Promise.all(
       this.#world.members.map(async (member) => {
         const namespaces = kind.namespaced ? (namespace === '' ? ['', ...NAMESPACES] : [namespace]) : ['']
-        const names = [...NAMES, ...NAMESPACES, 'only-east'] // whatever a rule may name
+        const names = RULE_NAMES
         const paths = namespaces.flatMap((ns) => [
           collection(kind, ns),
           ...names.map((name) => `${collection(kind, ns)}?fieldSelector=metadata.name%3D${name}`),
@@ -400,94 +449,11 @@ async function firstEvents(
   throw new Error('the watch ended before its first bookmark')
 }
 
-async function inParallel<T>(items: readonly T[], run: (item: T) => Promise<void>): Promise<void> {
+export async function inParallel<T>(items: readonly T[], run: (item: T) => Promise<void>): Promise<void> {
   const left = items.values()
   await Promise.all(
     Array.from({ length: PARALLEL }, async () => {
       for (const item of left) await run(item)
     }),
   )
-}
-
-export interface ReviewTally {
-  readonly questions: number
-  readonly allowed: number
-  /** The members' time for all reviews, and ours for the same questions, ms. */
-  readonly reviewsMs: number
-  readonly evaluatorMs: number
-}
-
-const VERBS = ['get', 'list', 'watch', 'create', 'update', 'delete', 'use', '*']
-const GROUPS = ['', 'apps', 'batch', 'scheduling.k8s.io', 'rbac.authorization.k8s.io']
-const RESOURCES = ['configmaps', 'secrets', 'deployments', 'namespaces', 'nodes', 'priorityclasses', 'pods', 'roles']
-
-/** Random questions to the evaluator and, by SubjectAccessReview, to the members. Rejects at the first difference. */
-export async function compareReviews(
-  world: RightsWorld,
-  { questions, perPolicy, seed }: { readonly questions: number; readonly perPolicy: number; readonly seed: number },
-): Promise<ReviewTally> {
-  const dice = new Dice(seededRandom(seed))
-  const never = new AbortController().signal
-  let [allowed, reviewsMs, evaluatorMs] = [0, 0, 0]
-  for (let asked = 0, round = 0; asked < questions; asked += perPolicy, round++) {
-    await applyPolicies(world, randomPolicies(dice, world.members.length), seed * 1_000 + 500 + round)
-    const batch = Array.from({ length: Math.min(perPolicy, questions - asked) }, () =>
-      randomReview(dice, world.members),
-    )
-    let startedMs = performance.now()
-    const local = await Promise.all(
-      batch.map(async ({ member, caller, attributes }) => {
-        const user = { ...caller, uid: '', extra: {} }
-        const cluster = member.name as ClusterName
-        const answer = await world.rights.of(
-          { user, ...attributes, byObject: false, namespaced: true },
-          [cluster],
-          never,
-        )
-        return answer.get(cluster)?.scope.allows(attributes.namespace, attributes.name) ?? false
-      }),
-    )
-    evaluatorMs += performance.now() - startedMs
-    startedMs = performance.now()
-    const places = batch.map((review, i) => ({ ...review, local: local[i] }))
-    await inParallel(places, async ({ member, caller, attributes, local: ours }) => {
-      const { groups } = memberIdentity(caller)
-      const spec = { user: caller.name, groups, resourceAttributes: attributes }
-      const body = { apiVersion: 'authorization.k8s.io/v1', kind: 'SubjectAccessReview', spec }
-      const path = '/apis/authorization.k8s.io/v1/subjectaccessreviews'
-      const { status } = (await member.ok(path, { body })) as { status: { allowed: boolean } }
-      assert.equal(ours, status.allowed, JSON.stringify({ member: member.name, ...spec }))
-      if (status.allowed) allowed += 1
-    })
-    reviewsMs += performance.now() - startedMs
-  }
-  return { questions, allowed, reviewsMs: Math.round(reviewsMs), evaluatorMs: Math.round(evaluatorMs) }
-}
-
-interface Review {
-  readonly member: RealCluster
-  readonly caller: Caller
-  readonly attributes: {
-    readonly verb: string
-    readonly group: string
-    readonly resource: string
-    readonly subresource: string
-    readonly namespace: string
-    readonly name: string
-  }
-}
-
-function randomReview(dice: Dice, members: readonly RealCluster[]): Review {
-  return {
-    member: dice.one(members),
-    caller: dice.chance(0.05) ? { name: 'boss', groups: ['system:masters'] } : dice.one(CALLERS),
-    attributes: {
-      verb: dice.one(VERBS),
-      group: dice.one(GROUPS),
-      resource: dice.one(RESOURCES),
-      subresource: dice.one(['', '', '', 'status', 'log', 'scale']),
-      namespace: dice.one(['', ...NAMESPACES, 'gone']),
-      name: dice.one(['', '', ...NAMES, ...NAMESPACES, 'gone']),
-    },
-  }
 }

@@ -3,16 +3,13 @@ import assert from 'node:assert/strict'
 import type { TestResponse } from './real-parts/http.ts'
 import { BASE, type Caller, type Kind } from './rights-world.ts'
 
-export const SEARCH_QUESTIONS = ['aggregate', 'suggest', 'export', 'related', 'query watch'] as const
+export const SEARCH_QUESTIONS = ['aggregate', 'suggest', 'export', 'query watch'] as const
 export type SearchQuestion = (typeof SEARCH_QUESTIONS)[number]
 
 export interface SearchAsked {
   readonly what: SearchQuestion
   readonly caller: Caller
   readonly kind: Kind
-  readonly name: string
-  readonly cluster: string
-  readonly namespace: string
 }
 
 /** `accept` is the header of that name. */
@@ -34,8 +31,6 @@ export async function compareSearch(ours: AskOurs, asked: SearchAsked, expected:
         await ours(asked.caller, path('query', { q, fields: 'cluster,namespace,name' }), 'text/csv'),
         expected,
       )
-    case 'related':
-      return related(ours, asked, expected)
     case 'query watch':
       return events(await ours(asked.caller, path('query/proxy', { q, watch: 'true', timeoutSeconds: '1' })), expected)
   }
@@ -93,22 +88,6 @@ function rows({ status, text, headers }: TestResponse, expected: readonly string
   assert.equal(headers['fleetsearch-total'], String(expected.length))
   const [, ...lines] = text.trimEnd().split('\r\n')
   assert.deepEqual(lines.map((line) => line.replaceAll(',', '/')).sort(), expected)
-}
-
-/** An object that the caller may not see is as one that is not there, and so is everything that belongs to another. */
-async function related(ours: AskOurs, asked: SearchAsked, expected: readonly string[]): Promise<void> {
-  const { caller, kind, cluster, namespace, name } = asked
-  const group = { group: kind.group, kind: kind.kind }
-  const answer = await ours(caller, path('related', { ...group, cluster, namespace, name: name || 'a', depth: '3' }))
-  const isVisible = expected.includes(`${cluster}/${kind.namespaced ? namespace : ''}/${name || 'a'}`)
-  assert.equal(answer.status, isVisible ? 200 : 404, answer.text)
-  if (!isVisible) return
-  const { items } = answer.json() as {
-    items: { kind: string; found: boolean; cluster: string; namespace: string; name: string }[]
-  }
-  for (const item of items.filter((each) => each.kind === kind.kind && each.found)) {
-    assert.ok(expected.includes(`${item.cluster}/${item.namespace}/${item.name}`), JSON.stringify(item))
-  }
 }
 
 interface Event {

@@ -1,0 +1,101 @@
+/** What the passthrough tells a caller, held against what the members' own lists show him. */
+import assert from 'node:assert/strict'
+import type { AskOurs } from './search-comparison.ts'
+import { BASE, type Caller, type Kind } from './rights-world.ts'
+
+interface Bucket {
+  readonly key: string
+  readonly doc_count: number
+}
+
+interface Answer {
+  readonly hits: {
+    readonly total: { readonly value: number }
+    readonly hits: readonly { readonly _id: string; readonly _source: Source }[]
+  }
+  readonly aggregations: Readonly<Record<string, { readonly buckets?: readonly Bucket[]; readonly value?: number }>>
+}
+
+interface Source {
+  readonly metadata: {
+    readonly name: string
+    readonly namespace?: string
+    readonly annotations: Readonly<Record<string, string>>
+  }
+}
+
+const ADMIN = { name: 'admin', groups: ['system:masters'] }
+const CLUSTER = 'resource.karmada.io/cached-from-cluster'
+
+/** `engine`: which of the two answers. `expected`: `cluster/namespace/name` of all that the caller may see, sorted. */
+export async function compareNative(
+  ours: AskOurs,
+  engine: string,
+  { caller, kind }: { readonly caller: Caller; readonly kind: Kind },
+  expected: readonly string[],
+): Promise<void> {
+  const root = `${BASE}/search/${engine}`
+  const index = `${root}/kubernetes-${kind.kind.toLowerCase()}`
+  const ask = async <Body>(as: Caller, path: string, body?: object): Promise<Body> => {
+    const source =
+      body === undefined
+        ? ''
+        : `?source_content_type=application/json&source=${encodeURIComponent(JSON.stringify(body))}`
+    const answer = await ours(as, path + source)
+    assert.equal(answer.status, 200, answer.text)
+    return answer.json() as Body
+  }
+  const found = await ask<Answer>(caller, `${index}/_search`, {
+    ...SEARCH,
+    query: { term: { 'kind.keyword': kind.kind } },
+  })
+  assert.deepEqual(found.hits.hits.map(({ _source }) => keyOf(_source)).sort(), expected)
+  assert.equal(found.hits.total.value, expected.length)
+  assert.equal(found.aggregations['names']?.value, new Set(expected.map((key) => partOf(key, 2))).size)
+  for (const [name, at] of [
+    ['space', 1],
+    ['name', 2],
+  ] as const) {
+    assert.deepEqual(bucketsOf(found, name), countsOf(expected.map((key) => partOf(key, at))))
+  }
+  assert.equal((await ask<{ count: number }>(caller, `${index}/_count`)).count, expected.length)
+  const all = await ask<Answer>(ADMIN, `${index}/_search`, SEARCH)
+  for (const { _id, _source } of all.hits.hits.slice(0, DOCUMENTS)) {
+    const { status, text } = await ours(caller, `${index}/_doc/${encodeURIComponent(_id)}`)
+    assert.equal(status, expected.includes(keyOf(_source)) ? 200 : 404, text)
+  }
+}
+
+const SEARCH = {
+  size: 1_000,
+  track_total_hits: true,
+  sort: [{ 'metadata.name.keyword': 'desc' }],
+  aggs: {
+    name: { terms: { field: 'metadata.name.keyword', size: 1_000 } },
+    space: { terms: { field: 'metadata.namespace.keyword', size: 1_000 } },
+    names: { cardinality: { field: 'metadata.name.keyword' } },
+  },
+}
+
+const DOCUMENTS = 5
+
+function keyOf({ metadata: { name, namespace = '', annotations } }: Source): string {
+  return `${annotations[CLUSTER] ?? '?'}/${namespace}/${name}`
+}
+
+function partOf(key: string, at: number): string {
+  return key.split('/')[at] ?? ''
+}
+
+function bucketsOf({ aggregations }: Answer, name: string): Record<string, number> {
+  const buckets = aggregations[name]?.buckets ?? []
+  return Object.fromEntries(buckets.filter(({ key }) => key !== '').map(({ key, doc_count }) => [key, doc_count]))
+}
+
+function countsOf(values: readonly string[]): Record<string, number> {
+  const groups = Map.groupBy(
+    values.filter((value) => value !== ''),
+    (value) => value,
+  )
+  return Object.fromEntries([...groups].map(([value, each]) => [value, each.length]))
+}
