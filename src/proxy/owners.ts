@@ -20,6 +20,20 @@ export function ownersOf(
     .filter((object) => object !== undefined)
 }
 
+/**
+ * Behind `proxy` a name may say a scheme and a port too: `web:80`, `https:web:tls`. The object is the one in between.
+ * Source: apimachinery pkg/util/net/port_split.go, SplitSchemeNamePort.
+ */
+export function objectPath(path: ResourcePath): ResourcePath {
+  const { name, subresource = '' } = path
+  if (name === undefined || !/^proxy(\/|$)/.test(subresource)) return path
+  const parts = name.split(':')
+  const [first = '', second = ''] = parts
+  const isScheme = parts.length === 3 && ['', 'http', 'https'].includes(first)
+  const plain = isScheme ? second : parts.length < 3 ? first : name
+  return { ...path, name: plain === '' ? name : plain }
+}
+
 /** 409: the request is about one object and several clusters have it. */
 export function ambiguous(
   path: GroupResource & Pick<ResourcePath, 'name'>,

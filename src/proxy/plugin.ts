@@ -33,3 +33,8 @@ export interface Plugin {
 export function chosenClusters({ cluster }: ProxyRequest): ReadonlySet<ClusterName> | undefined {
   return cluster === undefined ? undefined : new Set([cluster])
 }
+
+/** The audit log then names the cluster that a request was sent to. */
+export function auditCluster({ request }: ProxyRequest, cluster: ClusterName): void {
+  request.annotate?.('proxy.fleetsearch.dev/cluster', cluster)
+}

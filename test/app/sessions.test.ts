@@ -273,6 +273,8 @@ describe('sessions', () => {
     const answer = await running.request(`${name}/a%2Fb//c?x=1&x=2`, { method: 'PUT', body: 'some bytes' })
     assert.deepEqual([answer.status, answer.text, answer.headers['x-app']], [418, 'some bytes', 'yes'])
     assert.equal(answer.headers['location'], `${name}/next`)
+    const ported = await running.request(`${P}${POD.replace('web-0', 'http:web-0:8080')}/proxy/`, { method: 'POST' })
+    assert.equal(ported.status, 418, 'a scheme and a port are no part of the name')
     const upgraded = await ask(`${name}/socket?x=%20`, { protocol: 'websocket', headers: { cookie: 'app=1' } })
     assert.equal(upgraded.status, 101)
     upgraded.socket?.destroy()

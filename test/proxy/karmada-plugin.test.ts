@@ -243,6 +243,20 @@ test('a chosen member: its discovery and version, its registered kinds, and the 
       assert.equal((await api.ask(`${m1}/api/v1/secrets`)).status, 404, 'it serves none')
       assert.equal((await api.ask(`${m1}/apis/acme.io/v1/gadgets`, { method: 'POST', body: '{}' })).status, 200)
       assert.equal(asked.length, 0, 'the control plane is another cluster')
+      // The audit log names it wherever it was asked, and nowhere else.
+      for (const [path, named] of [
+        [`${m1}/version`, true],
+        [`${m1}/metrics`, true],
+        [`${m1}/apis/acme.io/v1/gadgets`, true],
+        [`${m1}/api/v1/pods?consistency=strong`, true],
+        [`${m1}/api/v1/pods`, false],
+        [`${m1}/apis`, false],
+        [`${P}/metrics`, false],
+      ] as const) {
+        api.audited.length = 0
+        await api.ask(path)
+        assert.deepEqual(api.audited, named ? [['proxy.fleetsearch.dev/cluster', 'm1']] : [], path)
+      }
     },
   )
 })

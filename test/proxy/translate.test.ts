@@ -179,11 +179,38 @@ test('D2: JSON patches: versions and annotations in operations', () => {
   assert.throws(() => text(patch({ op: 'test', path: ours, value: 'm2' }), 'jsonPatch'), { code: 'invalid' })
   const add = patch({ op: 'add', path: '/metadata/annotations/a', value: '1' })
   assert.equal(text(add, 'jsonPatch', { rules: { annotated: true } }), add)
-  const made = JSON.parse(text(add, 'jsonPatch', { rules: { annotated: false } })) as object[]
-  assert.deepEqual(made.slice(0, 2), [
-    { op: 'test', path: '/metadata/annotations', value: null },
-    { op: 'add', path: '/metadata/annotations', value: {} },
-  ])
+  // Where the member's object has none, what the client saw is made first.
+  const annotations = '/metadata/annotations'
+  const making = [
+    { op: 'test', path: annotations, value: null },
+    { op: 'add', path: annotations, value: {} },
+  ]
+  const shown = { [NAME]: 'm1', [FROM]: 'm1' }
+  const remove = { op: 'remove', path: annotations }
+  for (const [sent, arriving] of [
+    [[{ op: 'add', path: `${annotations}/a`, value: '1' }]],
+    [[remove]],
+    [[{ op: 'move', from: annotations, path: '/spec/was' }]],
+    [[{ op: 'replace', path: annotations, value: { a: '1' } }]],
+    [
+      [{ op: 'test', path: annotations, value: shown }, remove],
+      [{ op: 'test', path: annotations, value: {} }, remove],
+    ],
+    [
+      [{ op: 'remove', path: ours }, from({}), remove],
+      [from({}), remove],
+    ],
+  ]) {
+    const made = JSON.parse(text(JSON.stringify(sent), 'jsonPatch', { rules: { annotated: false } })) as object[]
+    assert.deepEqual(made, [...making, ...(arriving ?? sent!)])
+  }
+  for (const whole of [
+    patch({ op: 'add', path: annotations, value: { a: '1' } }, remove),
+    patch({ op: 'replace', path: '/metadata', value: {} }, remove),
+    patch(from({})),
+  ]) {
+    assert.equal(text(whole, 'jsonPatch', { rules: { annotated: false } }), whole)
+  }
 })
 
 describe('D2: YAML', () => {

@@ -35,7 +35,8 @@ export interface WholeService extends TestClient {
   stop(): Promise<void>
 }
 
-export interface WholeServiceOptions extends Pick<ServiceOptions, 'maxRegistryBytes' | 'rights'> {
+export interface WholeServiceOptions
+  extends Pick<ServiceOptions, 'maxRegistryBytes' | 'rights'>, Partial<Pick<ServiceOptions, 'lastPlugin'>> {
   /** Default 1,000. */
   readonly maxStreams?: number
   /** Default: one user, `tester`. */

@@ -5,7 +5,7 @@ import { pathNotFound } from '../../http/status-response.ts'
 import type { Clock } from '../../util/clock.ts'
 import { findLiveTarget } from '../live/target.ts'
 import { unanswered } from '../live/member-fault.ts'
-import { ambiguous } from '../owners.ts'
+import { ambiguous, objectPath } from '../owners.ts'
 import type { ProxyRequest } from '../plugin.ts'
 import type { MemberDiscovery } from '../ports.ts'
 import { holdersOf } from './holders.ts'
@@ -19,8 +19,9 @@ export interface UnregisteredSources {
 
 /** The chosen cluster; without one, that member of those which serve the resource that has the object now. */
 export async function routeUnregistered(sources: UnregisteredSources, request: ProxyRequest): Promise<OwnerRoute> {
-  const { resource: path, cluster } = request
+  const { resource, cluster } = request
   if (cluster !== undefined) return routeOf(sources, cluster)
+  const path = resource && objectPath(resource)
   const target = path === undefined ? undefined : findLiveTarget(sources, path, undefined)
   if (path === undefined || target === undefined) throw pathNotFound()
   if (path.name === undefined) throw needsCluster(path, request.verb)

@@ -21,7 +21,7 @@ import { notFound, StatusError } from '../../kube/status-error.ts'
 import type { Clock } from '../../util/clock.ts'
 import { accessTo } from '../access.ts'
 import type { MemberFault } from '../live/member-fault.ts'
-import { ambiguous, ownersOf } from '../owners.ts'
+import { ambiguous, objectPath, ownersOf } from '../owners.ts'
 import type { ProxyRequest } from '../plugin.ts'
 import { holdersOf } from './holders.ts'
 
@@ -55,8 +55,9 @@ export async function routeToOwner(sources: RouteSources, request: ProxyRequest)
   if (verb === 'options') throw methodNotAllowed(path, verb)
   if (path.name === undefined) throw needsCluster(path, verb)
   const access = await accessTo(sources.rights?.rights, request, path, reader)
-  const owner = await findOwner(sources, request, path, access)
-  return toChosen(sources, owner, path, reader)
+  const object = objectPath(path)
+  const owner = await findOwner(sources, request, object, access)
+  return toChosen(sources, owner, object, reader)
 }
 
 function toChosen(

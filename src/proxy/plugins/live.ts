@@ -7,7 +7,7 @@ import { pathNotFound } from '../../http/status-response.ts'
 import type { LiveServices } from '../live/serve-live.ts'
 import { serveLive } from '../live/serve-live.ts'
 import { findLiveTarget } from '../live/target.ts'
-import type { Plugin } from '../plugin.ts'
+import { auditCluster, type Plugin } from '../plugin.ts'
 import type { MemberDiscovery } from '../ports.ts'
 
 export interface LivePluginOptions extends LiveServices {
@@ -30,6 +30,7 @@ export function createLivePlugin(options: LivePluginOptions): Plugin {
       if (resource === undefined || reader === undefined) throw pathNotFound()
       const target = findLiveTarget(options, resource, request.cluster, reader)
       if (target === undefined) throw pathNotFound()
+      if (request.cluster !== undefined) auditCluster(request, request.cluster)
       await serveLive(options, request, resource, target)
     },
   }

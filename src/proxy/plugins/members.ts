@@ -18,7 +18,7 @@ import { routeUnregistered } from '../forward/route-unregistered.ts'
 import { serveOwned, type WriteServices } from '../write/write.ts'
 import { findLiveTarget, nobodyHeard } from '../live/target.ts'
 import { isOpenApiPath, serveOpenApi } from '../openapi/serve-openapi.ts'
-import type { Plugin, ProxyRequest } from '../plugin.ts'
+import { auditCluster, type Plugin, type ProxyRequest } from '../plugin.ts'
 import type { MemberDiscovery } from '../ports.ts'
 import { answerLocalReview, isSelfReview } from '../self-review.ts'
 
@@ -62,6 +62,7 @@ export async function serveDiscovery(request: ProxyRequest, api: MemberApi): Pro
 /** Answers `/version`, `/openapi` and the like. */
 export async function servePublic(options: MembersPluginOptions, request: ProxyRequest): Promise<void> {
   const members = reachable(options, request)
+  if (request.cluster !== undefined) auditCluster(request, request.cluster)
   if (isOpenApiPath(request.path)) return serveOpenApi(request, members, options)
   if (request.path === '/version' && members.length > 1) {
     return sendJson(request, await readLowestVersion(members, options.clock, request.request.signal))
@@ -84,6 +85,7 @@ export async function serveUnregistered(options: MembersPluginOptions, request: 
   const reads = verb === 'get' || verb === 'list' || verb === 'watch'
   if (resource === undefined && cluster !== undefined) {
     const { member } = await routeUnregistered(options, request)
+    auditCluster(request, cluster)
     return options.forwarder.forward(request, memberDestination(member))
   }
   if (resource === undefined) throw pathNotFound()
@@ -92,5 +94,6 @@ export async function serveUnregistered(options: MembersPluginOptions, request: 
   }
   const target = findLiveTarget(options, resource, cluster)
   if (target === undefined) throw pathNotFound()
+  if (cluster !== undefined) auditCluster(request, cluster)
   await serveLive({ ...options, rights: undefined }, request, resource, asCaller(target, request, options.forwarder))
 }

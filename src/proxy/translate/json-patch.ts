@@ -30,8 +30,8 @@ export function jsonPatchEdits(bytes: Buffer, whole: Span, rules: Rules): Edit[]
 }
 
 /**
- * Clients see annotations on every object and add to them; the member's object may have none. The test keeps annotations that
- * came meanwhile from being replaced by nothing.
+ * Clients see annotations on every object and add to them, or take them away; the member's object may have none. The test keeps
+ * annotations that came meanwhile from being replaced by nothing.
  */
 const MAKE_ANNOTATIONS = [
   { op: 'test', path: '/metadata/annotations', value: null },
@@ -40,20 +40,23 @@ const MAKE_ANNOTATIONS = [
   .map((operation) => JSON.stringify(operation))
   .join(',')
 
+/** The first operation about them takes them for given. */
 function needsAnnotations(bytes: Buffer, operations: readonly Span[], { annotated }: Rules): boolean {
   if (annotated !== false) return false
-  const first = operations
-    .map(({ start }) => membersOf(bytes, start))
-    .map((members) => ({ op: textOf(bytes, members, 'op'), path: pointer(textOf(bytes, members, 'path') ?? '') }))
-    .find(({ path }) => path.length <= 2 || (path[0] === 'metadata' && path[1] === 'annotations' && !isCluster(path)))
-  return first?.path.length === 3 && ['add', 'copy', 'move'].includes(first.op ?? '')
+  for (const { start } of operations) {
+    const { op = '', path, from = [] } = pointersOf(bytes, membersOf(bytes, start))
+    if (isCluster(path)) continue
+    if (isAnnotations(from)) return true
+    if (isAnnotations(path)) return ['remove', 'replace', 'test'].includes(op)
+    if (path.length === 3 && isAnnotations(path.slice(0, 2))) return ['add', 'copy', 'move'].includes(op)
+    if (path.length < 2) return false
+  }
+  return false
 }
 
 function changeOf(bytes: Buffer, { start }: Span, rules: Rules): Change {
   const members = membersOf(bytes, start)
-  const op = textOf(bytes, members, 'op')
-  const path = pointer(textOf(bytes, members, 'path') ?? '')
-  const from = op === 'copy' || op === 'move' ? pointer(textOf(bytes, members, 'from') ?? '') : undefined
+  const { op, path, from } = pointersOf(bytes, members)
   if (isCluster(path)) return ofClusterAnnotation(bytes, members, op, rules)
   if (from !== undefined && isCluster(from)) {
     const added = { op: 'add', path: textOf(bytes, members, 'path'), value: rules.owner }
@@ -62,13 +65,26 @@ function changeOf(bytes: Buffer, { start }: Span, rules: Rules): Change {
   const emptying = rules.own.size > 0 ? emptiedAnnotations(bytes, members, { op, path, from }, rules) : undefined
   if (emptying !== undefined) return emptying
   const values = members.filter(({ key }) => key === 'value')
-  return { edits: values.flatMap(({ valueStart, end }) => valueEdits(bytes, { start: valueStart, end }, path, rules)) }
+  // Of an object that has none of its own, none are `{}`: they have been made before (`MAKE_ANNOTATIONS`).
+  const none = op === 'test' && rules.annotated === false ? '{}' : 'null'
+  return {
+    edits: values.flatMap(({ valueStart, end }) => valueEdits(bytes, { start: valueStart, end }, path, rules, none)),
+  }
 }
 
 interface Pointers {
   readonly op: string | undefined
   readonly path: readonly string[]
   readonly from: readonly string[] | undefined
+}
+
+function pointersOf(bytes: Buffer, members: readonly JsonMember[]): Pointers {
+  const op = textOf(bytes, members, 'op')
+  return {
+    op,
+    path: pointer(textOf(bytes, members, 'path') ?? ''),
+    from: op === 'copy' || op === 'move' ? pointer(textOf(bytes, members, 'from') ?? '') : undefined,
+  }
 }
 
 /** All annotations go, by `remove` or `move`: the member's own stay. */
@@ -97,7 +113,7 @@ function ofClusterAnnotation(bytes: Buffer, members: readonly JsonMember[], op =
   return from === undefined ? 'dropped' : { text: JSON.stringify({ op: 'remove', path: from }) }
 }
 
-function valueEdits(bytes: Buffer, value: Span, path: readonly string[], rules: Rules): Edit[] {
+function valueEdits(bytes: Buffer, value: Span, path: readonly string[], rules: Rules, none: '{}' | 'null'): Edit[] {
   const [first, second] = path
   if (path.length === 0) return objectEdits(bytes, value.start, rules, 'replace')
   if (first !== 'metadata' || path.length > 2) return []
@@ -105,7 +121,7 @@ function valueEdits(bytes: Buffer, value: Span, path: readonly string[], rules: 
   if (second === 'resourceVersion') return versionEdits(bytes, value, rules)
   if (second !== 'annotations') return []
   const edits = annotationEdits(bytes, value, rules, 'replace')
-  return edits === 'emptied' ? [{ ...value, insert: Buffer.from('null') }] : edits
+  return edits === 'emptied' ? [{ ...value, insert: Buffer.from(none) }] : edits
 }
 
 /** Source: RFC 6901. */

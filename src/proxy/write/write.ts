@@ -6,7 +6,7 @@ import { createForwarder, relayAnswer, type Forwarder, type ForwarderOptions } f
 import { memberDestination } from '../forward/destination.ts'
 import type { OwnerRoute } from '../forward/route.ts'
 import { isApplication, isSession, mayChange, subresourceOf } from '../forward/streaming.ts'
-import type { ProxyRequest } from '../plugin.ts'
+import { auditCluster, type ProxyRequest } from '../plugin.ts'
 import { bodyFormat, translateBody } from '../translate/body.ts'
 import { ownersVersion } from '../translate/rules.ts'
 import { memberAccept, sendAnswer } from './answer.ts'
@@ -24,7 +24,7 @@ const isOpaque = (request: ProxyRequest): boolean =>
   isApplication(request) || isSession(request) || subresourceOf(request) === 'log'
 
 export async function serveOwned(services: WriteServices, request: ProxyRequest, route: OwnerRoute): Promise<void> {
-  request.request.annotate?.('proxy.fleetsearch.dev/cluster', route.cluster)
+  auditCluster(request, route.cluster)
   const destination = memberDestination(route.member)
   if (isOpaque(request)) return services.forwarder.forward(request, destination)
   const { forwarder, fences } = services
