@@ -14,6 +14,7 @@ import type { Cors } from './cors.ts'
 import { Exchange } from './exchange.ts'
 import { InFlight, type InFlightLimits } from './in-flight.ts'
 import { OpenRequests } from './open-requests.ts'
+import { OutageLog } from './outage-log.ts'
 import type { RequestMetrics } from './request-metrics.ts'
 
 export interface Route {
@@ -62,11 +63,12 @@ export function createListener(options: ListenerOptions): RequestListener {
   const fallback: Route = { prefix: '', handler: options.fallback }
   const inFlight = new InFlight(options.inFlight)
   const open = options.requests ?? openUntil(options)
+  const outages = new OutageLog(options.log, options.clock)
   const routeOf = (path: string): Route =>
     routes.find(({ prefix }) => path === prefix || path.startsWith(`${prefix}/`)) ?? fallback
   return (request, response) => {
     options.prepare?.(request)
-    const exchange = new Exchange(options, routeOf, inFlight, open, request, response)
+    const exchange = new Exchange(options, routeOf, inFlight, open, outages, request, response)
     void traceServer(
       () => exchange.traced(),
       (span) => exchange.run(span),

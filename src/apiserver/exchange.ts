@@ -16,6 +16,7 @@ import type { InFlight, RequestKind } from './in-flight.ts'
 import { BY_ITSELF, endingWith, Lifetime, timeoutOf, type Ending } from './lifetime.ts'
 import { lingerAfter } from './linger.ts'
 import { ServerStopping, type OpenRequests } from './open-requests.ts'
+import type { OutageLog } from './outage-log.ts'
 import { lasting, requestAttributes, type Lasting, type RequestAttributes } from './request-info.ts'
 import { spanOf } from './request-span.ts'
 import { UpgradeResponse } from './upgrade.ts'
@@ -34,6 +35,7 @@ export class Exchange {
   readonly #routeOf: (path: string) => Route
   readonly #inFlight: InFlight
   readonly #open: OpenRequests
+  readonly #outages: OutageLog
   readonly #request: IncomingMessage
   readonly #response: ServerResponse
   readonly #startedMs: number
@@ -53,6 +55,7 @@ export class Exchange {
     routeOf: (path: string) => Route,
     inFlight: InFlight,
     open: OpenRequests,
+    outages: OutageLog,
     request: IncomingMessage,
     response: ServerResponse,
   ) {
@@ -60,6 +63,7 @@ export class Exchange {
     this.#routeOf = routeOf
     this.#inFlight = inFlight
     this.#open = open
+    this.#outages = outages
     this.#request = request
     this.#response = response
     this.#startedMs = options.clock.monotonicMs()
@@ -218,6 +222,7 @@ export class Exchange {
     const isStopping = error instanceof ServerStopping || this.#options.signal.aborted
     if (isStopping && !isStatusError(error)) error = shuttingDown()
     if (!isStatusError(error) || error.code === 'internal') this.#fault(error)
+    else if (error.cause !== undefined) this.#outages.failed(error)
     // Half an answer must not look like a whole one: the connection is cut.
     if (response.headersSent) return cutOff(response)
     const status = statusOf(error)

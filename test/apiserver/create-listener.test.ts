@@ -10,7 +10,7 @@ import { PING } from '../../src/apiserver/health.ts'
 import { createPlainPaths } from '../../src/apiserver/plain-paths.ts'
 import { RequestMetrics } from '../../src/apiserver/request-metrics.ts'
 import type { UserInfo } from '../../src/http/api-request.ts'
-import { badRequest } from '../../src/kube/status-error.ts'
+import { badRequest, StatusError } from '../../src/kube/status-error.ts'
 import { createLogger } from '../../src/telemetry/logger.ts'
 import { createMetricsRegistry } from '../../src/telemetry/metrics.ts'
 import { FakeClock, until } from '../support/fake-clock.ts'
@@ -104,6 +104,25 @@ describe('request listener', () => {
     assert.doesNotMatch(text, /hunter2/)
     assert.equal(setup.logged.length, 1)
     assert.match(await setup.registry.metrics(), /fleetsearch_request_faults_total 1/)
+  })
+
+  it('tells why what stands behind it fails, the same only now and then', async () => {
+    const failing = search(() => {
+      throw new StatusError('serviceUnavailable', 'no store', { cause: new Error('index_out_of_bounds_exception') })
+    })
+    const { server: listening, logged, clock } = setUp([failing])
+    server = listening
+    const fail = async (): Promise<void> => {
+      const { text } = await request(listening).get(`${BASE}/search/cache/x`).expect(503)
+      assert.doesNotMatch(text, /index_out/)
+    }
+    for (let i = 0; i < 3; i++) await fail()
+    assert.equal(logged.length, 1)
+    assert.match(logged[0] ?? '', /index_out_of_bounds_exception/)
+    await clock.advance(10_000)
+    await fail()
+    assert.equal(logged.length, 2)
+    assert.match(logged[1] ?? '', /"untold":2/)
   })
 
   it('refuses nobody and whoever has no right, in the words of a kube-apiserver', async () => {

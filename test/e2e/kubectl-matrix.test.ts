@@ -24,9 +24,15 @@ import { createTableObjects } from '../support/table-objects.ts'
 
 const FILES = ['cluster', 'workloads', 'network', 'pods', 'custom']
 
-/** All that the commands that write can have changed. */
-const KINDS = 'deploy,cm,secret,sa,role,rolebinding,svc,job,cronjob,pod,hpa'
-const LEFT = ['-n', 'writes', '-o', 'json', '--ignore-not-found', '--show-managed-fields']
+/** All that the commands that write can have changed, besides a node. */
+const WRITTEN = [
+  ...['configmaps', 'secrets', 'serviceaccounts', 'services', 'pods'].map((plural) => `/api/v1/#/${plural}`),
+  ...['roles', 'rolebindings'].map((plural) => `/apis/rbac.authorization.k8s.io/v1/#/${plural}`),
+  ...['jobs', 'cronjobs'].map((plural) => `/apis/batch/v1/#/${plural}`),
+  '/apis/apps/v1/#/deployments',
+  '/apis/autoscaling/v2/#/horizontalpodautoscalers',
+].map((at) => at.replace('#', 'namespaces/writes'))
+const NODE = '/api/v1/nodes?fieldSelector=metadata.name%3Dwrites-1'
 
 /** Of a unified diff: not the names of its files, nor what stands around a change. */
 function changedLines(diff: string): string {
@@ -34,6 +40,13 @@ function changedLines(diff: string): string {
     .split('\n')
     .filter((line) => /^[+-](?![+-]{2})/.test(line))
     .join('\n')
+}
+
+/** What a command printed, and what there is after it, in lines. */
+interface Written {
+  readonly printed: object
+  readonly node: readonly string[]
+  readonly left: readonly string[]
 }
 
 describe('kubectl through us and at a member', () => {
@@ -120,6 +133,10 @@ describe('kubectl through us and at a member', () => {
         const [member] = fleet.members
         await tryKubectl(['create', 'namespace', 'writes'], { kubeconfig: member!.kubeconfigPath })
         const theirs = await writeAll(part, () => member!.kubeconfigPath)
+        assert.ok(
+          theirs.some(({ node, left }) => node.length > 1 && left.length > 1),
+          'nothing was looked at',
+        )
         const ours = await writeAll(part, (command) => (command.one === true ? one : all))
         const differing = WRITES.flatMap(({ text }, i) => {
           try {
@@ -138,7 +155,7 @@ describe('kubectl through us and at a member', () => {
   async function writeAll(
     part: 'kubectl' | 'kubectl-1.29',
     configOf: (command: KubectlCommand) => string,
-  ): Promise<object[]> {
+  ): Promise<Written[]> {
     const [member] = fleet.members
     const editor = path.join(fleet.host.folder, 'editor.sh')
     await writeFile(
@@ -148,16 +165,16 @@ describe('kubectl through us and at a member', () => {
         mode: 0o755,
       },
     )
-    const results: object[] = []
+    const results: Written[] = []
     for (const command of WRITES) {
       const { input } = command
       const options = { kubeconfig: configOf(command), part, env: { KUBE_EDITOR: editor } }
       const printed = await tryKubectl(argumentsOf(command), { ...options, ...(input === undefined ? {} : { input }) })
       const [node, left, ...elsewhere] = await Promise.all([
-        leftIn(member!, 'node', 'writes-1'),
-        leftIn(member!, KINDS),
-        leftIn(fleet.members[1]!, KINDS),
-        leftIn(fleet.host, KINDS),
+        leftIn(member!, [NODE]),
+        leftIn(member!, WRITTEN),
+        leftIn(fleet.members[1]!, WRITTEN),
+        leftIn(fleet.host, WRITTEN),
       ])
       assert.deepEqual(elsewhere, ['', ''], `${command.text} wrote into another cluster`)
       const stdout = command.text.startsWith('diff') ? changedLines(printed.stdout) : printed.stdout
@@ -166,10 +183,11 @@ describe('kubectl through us and at a member', () => {
     return results
   }
 
-  async function leftIn({ kubeconfigPath }: RealCluster, ...what: string[]): Promise<string> {
-    const { code, stdout, stderr } = await tryKubectl(['get', ...what, ...LEFT], { kubeconfig: kubeconfigPath })
-    assert.equal(code, 0, stderr)
-    return withoutChance(stdout)
+  /** Everything that stands there, with the owners of its fields; '' where nothing does. */
+  async function leftIn(cluster: RealCluster, lists: readonly string[]): Promise<string> {
+    const found = (await Promise.all(lists.map((at) => cluster.ok(at)))) as { items: readonly object[] }[]
+    const items = found.flatMap((list) => list.items)
+    return items.length === 0 ? '' : withoutChance(JSON.stringify(items))
   }
 
   /** Four at a time; what differs, with both outputs. */

@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
 import path from 'node:path'
-import { after, before, describe, it } from 'node:test'
+import { after, afterEach, before, describe, it, type TestContext } from 'node:test'
 import type { Condition } from '../../src/api/resource-registry.ts'
 import {
   BASE,
@@ -98,6 +98,12 @@ describe('stores that registries name, in serve', () => {
     await serve?.stop()
     await wire?.close()
     await Promise.all([fleet?.stop(), ...[...engines.values()].map((engine) => engine.stop())])
+  })
+
+  /** What only the process knows is worth most where a test fails. */
+  afterEach(async (t) => {
+    if ((t as TestContext).passed) return
+    console.error(`BackendHealthy: ${JSON.stringify(await condition('BackendHealthy'))}\n${serve.process.logTail(40)}`)
   })
 
   async function put(member: number, name: string): Promise<void> {

@@ -7,7 +7,7 @@ import { openEngineStore } from '../../src/backendstore/search-engine/open-engin
 import { upsert } from '../conformance/backend-store-suite.ts'
 import { engineOptions } from '../support/engine-stores.ts'
 import { startSearchEngine, type RealSearchEngine } from '../support/real-parts/index.ts'
-import { namesFound } from '../support/search.ts'
+import { ask, namesFound } from '../support/search.ts'
 
 describe('a store in OpenSearch with its security plugin', () => {
   let engine: RealSearchEngine
@@ -28,6 +28,21 @@ describe('a store in OpenSearch with its security plugin', () => {
       return true
     })
   }
+
+  test('counts and suggests where a prefix comes after the last term of a segment', async () => {
+    const store = await openEngineStore(engineOptions(engine))
+    const { facets } = await ask(store, '', { facets: ['cluster', 'node'] })
+    assert.deepEqual(
+      facets.map(({ values }) => values),
+      [[{ value: 'member1', count: 1 }], []],
+    )
+    const like = { type: 'prefix', text: 'zz' } as const
+    for (const place of [{}, { path: 'cluster' }]) {
+      const { values } = await store.vocabulary({ predicate: { type: 'all' }, ...place, like, limit: 5 })
+      assert.deepEqual(values, [])
+    }
+    await store.close()
+  })
 
   test('a wrong password or none: unauthorized, and the password stands nowhere', async () => {
     const { ca } = engineOptions(engine).credentials

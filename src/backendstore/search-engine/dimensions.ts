@@ -4,7 +4,7 @@ import { NUMBER, TIME } from '../../query/sortable.ts'
 import { QUANTITY_TEXT } from '../../query/term.ts'
 import { UNIT_MARKS } from './engine-terms.ts'
 import { hasAny, placeOf } from './filter.ts'
-import { literalRegex, not, type Query } from './query.ts'
+import { ANY_END, literalRegex, not, type Query } from './query.ts'
 import { FIELD, NAMED_FIELDS } from './schema.ts'
 
 export interface CountedTerms {
@@ -53,7 +53,7 @@ export function countedTerms(dimension: Dimension): CountedTerms {
   return {
     field,
     joined,
-    include: `${literalRegex(prefix)}[${names.map(literalRegex).join('')}].*`,
+    include: `${literalRegex(prefix)}[${names.map(literalRegex).join('')}]${ANY_END}`,
     missing: not(whole ? { exists: { field: FIELD.value(path) } } : hasAny(path, names)),
     keyOf(term) {
       const mark = term.startsWith(prefix) ? marks[term[prefix.length] ?? ''] : undefined

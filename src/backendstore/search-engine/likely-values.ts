@@ -9,7 +9,7 @@ import {
 import { foldCase } from '../../query/tokens.ts'
 import { compareUtf8 } from '../../util/bytes.ts'
 import { placeOf } from './filter.ts'
-import { literalRegex, type Query } from './query.ts'
+import { ANY_END, literalRegex, type Query } from './query.ts'
 import { FIELD } from './schema.ts'
 import type { Buckets, Searcher } from './searcher.ts'
 
@@ -49,7 +49,7 @@ export async function valuesLike(
 /** Lets everything through that is like the text, and some more. */
 function pattern(like: Likeness, anywhere: boolean): string {
   const points = [...foldCase(like.text)]
-  if (like.type === 'prefix') return `${anywhere ? '.*' : ''}${points.map(anyCase).join('')}.*`
+  if (like.type === 'prefix') return `${anywhere ? '.*' : ''}${points.map(anyCase).join('')}${ANY_END}`
   const [first = ''] = points
   const rest = { least: Math.max(0, points.length - 1 - like.edits), most: like.text.length + like.edits }
   return `${anyCase(first)}.{${rest.least},${rest.most}}`

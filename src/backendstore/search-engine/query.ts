@@ -62,3 +62,10 @@ export function literalWildcard(text: string): string {
 export function literalRegex(text: string): string {
   return text.replace(/[\x21-\x2f\x3a-\x40\x5b-\x60\x7b-\x7e]/g, '\\$&')
 }
+
+/**
+ * How a regular expression ends that says how terms begin. What it stands for is what `.*` does, but OpenSearch 2.17 to
+ * 2.19.3 and 3.0 to 3.3.0 take a few beginnings with `.*` behind for prefixes, and fail with status 500 where one comes after
+ * the last term of a segment (its issue 19636).
+ */
+export const ANY_END = '.{0,}'
