@@ -85,7 +85,8 @@ function owners(object: JsonObject): string[] {
   return names.filter((name) => typeof name === 'string')
 }
 
-function keyed(object: JsonObject, map: 'labels' | 'annotations', key: string): string[] {
+/** Of a label or an annotation: one, or none. */
+export function keyed(object: JsonObject, map: 'labels' | 'annotations', key: string): string[] {
   const entries = record(record(object['metadata'])[map])
   const value = Object.hasOwn(entries, key) ? entries[key] : undefined
   return typeof value === 'string' ? [value] : []

@@ -9,8 +9,6 @@ export interface Field {
   readonly types: ReadonlySet<ColumnType | 'json'>
   /** Objects below it count as its existence. */
   readonly nested: boolean
-  /** Results can be sorted by it. */
-  readonly sortable: boolean
   /** JSON paths where custom resources have what they show under that name: they are asked as well. */
   readonly also?: readonly Field[]
 }
@@ -103,7 +101,7 @@ export class FieldCatalog {
     const path = alias(typed) ?? alias(typed.toLowerCase()) ?? typed
     for (const [prefix, canonical] of PREFIXES) {
       if (path.length > prefix.length && path.toLowerCase().startsWith(prefix.toLowerCase())) {
-        return { path: canonical + path.slice(prefix.length), types: KEYWORD, nested: false, sortable: false }
+        return { path: canonical + path.slice(prefix.length), types: KEYWORD, nested: false }
       }
     }
     if (path.startsWith('.')) return pathField(path)
@@ -127,7 +125,7 @@ export class FieldCatalog {
       const [first, ...others] = paths
       return first === undefined || others.length === 0 ? first : { ...first, also: others }
     }
-    const field = { path: name, types, nested: false, sortable: true }
+    const field = { path: name, types, nested: false }
     return paths.length === 0 ? field : { ...field, also: paths }
   }
 }
@@ -161,7 +159,7 @@ export function isIdentityField(field: string): boolean {
 }
 
 function pathField(path: string): Field {
-  return { path: path.toLowerCase(), types: JSON_TYPES, nested: true, sortable: false }
+  return { path: path.toLowerCase(), types: JSON_TYPES, nested: true }
 }
 
 /** `.spec.a.b` and `{.spec.a[*].b}`; undefined for filters, indices and quoted keys. */

@@ -17,8 +17,10 @@ import type { Predicate, TextPredicate } from './resolve.ts'
 export const RANK = { nameExact: 1024, name: 512, strong: 64, other: 1 } as const
 
 export interface SortTerm {
-  /** A sortable field's path. */
+  /** A field's path. Stores have keys of named fields; of labels, annotations and JSON paths (`sort-keys.ts`) none. */
   readonly path: string
+  /** Other such paths that count where there is no value at it. */
+  readonly also?: readonly string[]
   readonly descending: boolean
 }
 

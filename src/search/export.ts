@@ -12,6 +12,7 @@ import type { NamedField } from './parameters.ts'
 import type { QueryOptions } from './query-options.ts'
 import { CONTENT_TYPES, headRow, row } from './row-format.ts'
 import { asked, isComplete, visibleOf, type SearchCall } from './search-call.ts'
+import { isStoreOrder, MAX_SORTED, searchByValues } from './value-order.ts'
 
 const PAGE = 500
 
@@ -22,7 +23,9 @@ const DEFAULT_FIELDS = ['cluster', 'kind', 'namespace', 'name', 'created']
 export async function sendExport(call: SearchCall, options: QueryOptions): Promise<void> {
   const { store, pin, close } = await sourceOf(call, options)
   try {
-    const request = { ...options.request, ...visibleOf(call), facets: [], limit: Math.min(PAGE, options.request.limit) }
+    // What is ordered here is ordered once.
+    const page = isStoreOrder(options.request) ? PAGE : MAX_SORTED
+    const request = { ...options.request, ...visibleOf(call), facets: [], limit: Math.min(page, options.request.limit) }
     const first = await asked(() => store.search(request))
     const headers = {
       'content-type': CONTENT_TYPES[call.format],
@@ -46,7 +49,13 @@ interface Source {
   close(): Promise<void>
 }
 
-async function sourceOf({ parts }: SearchCall, { snapshot }: QueryOptions): Promise<Source> {
+async function sourceOf(call: SearchCall, options: QueryOptions): Promise<Source> {
+  const { store, pin, close } = await openSource(call, options)
+  if (isStoreOrder(options.request)) return { store, pin, close }
+  return { store: { search: (request) => searchByValues(store, pin, request) }, pin, close }
+}
+
+async function openSource({ parts }: SearchCall, { snapshot }: QueryOptions): Promise<Source> {
   if (!snapshot) return { store: parts.store, pin: foundObjects(parts), close: () => Promise.resolve() }
   const { store } = parts
   const held = await asked(() => store.snapshot?.() ?? Promise.reject(NO_SNAPSHOTS))

@@ -81,7 +81,7 @@ export async function fieldEntries(call: Pick<SearchCall, 'parts' | 'visible' | 
 
 function entryOf(
   name: string,
-  { types: all, sortable }: Field,
+  { types: all }: Field,
   { fields }: Pick<SearchCall, 'fields'>,
   kinds: ReadonlySet<string> | undefined,
 ): FieldEntry {
@@ -92,7 +92,7 @@ function entryOf(
     types,
     kinds: fields.isCommon(name) ? [] : [...(kinds ?? [])].sort(),
     operators: operatorsOf(types),
-    sort: sortable,
+    sort: true,
     examples: types.flatMap((type) => EXAMPLES[type].map((value) => name + value)),
   }
 }

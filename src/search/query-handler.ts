@@ -11,13 +11,14 @@
 import { sendBody } from '../http/answer.ts'
 import type { ApiHandler } from '../http/api-request.ts'
 import type { BodyWriter } from '../http/body-writer.ts'
-import { badRequest, StatusError } from '../kube/status-error.ts'
+import { badRequest } from '../kube/status-error.ts'
 import { explained } from '../query/explain.ts'
-import type { FacetResult, SearchResult } from '../query/search-request.ts'
+import type { FacetResult, SearchRequest, SearchResult } from '../query/search-request.ts'
 import { sendExport } from './export.ts'
 import { foundObjects, shownFields, type FoundObjects } from './found-object.ts'
 import { highlightsOf } from './highlight.ts'
 import { flag, type NamedField } from './parameters.ts'
+import { Places } from './places.ts'
 import { readQueryOptions, type QueryOptions } from './query-options.ts'
 import { encodeQueryToken } from './query-token.ts'
 import { serveQueryWatch } from './query-watch.ts'
@@ -25,6 +26,7 @@ import { jsonRow } from './row-format.ts'
 import { asked, createSearchEndpoint, isComplete, tailOf, visibleOf, type SearchCall } from './search-call.ts'
 import type { SearchParts } from './search-parts.ts'
 import { withoutTypos, type Expansion } from './typos.ts'
+import { isStoreOrder, searchByValues } from './value-order.ts'
 
 /**
  * Below `query/proxy` no limit of requests in flight holds, so it has its own: every watch looks at every change of what it
@@ -32,55 +34,31 @@ import { withoutTypos, type Expansion } from './typos.ts'
  */
 const MAX_WATCHES = 200
 const MAX_LONG_ANSWERS = 32
+/** Each holds up to `MAX_SORTED` hits with their keys, about 8 MB. */
+const MAX_VALUE_SORTS = 8
 
 export function createQueryHandler(parts: SearchParts): ApiHandler {
   const watches = new Places('watches of queries', MAX_WATCHES)
   const answers = new Places('answers below query/proxy', MAX_LONG_ANSWERS)
+  const sorts = new Places('searches in the order of labels, annotations or paths', MAX_VALUE_SORTS)
   parts.usage?.watch('query_watches', watches)
   parts.usage?.watch('long_answers', answers)
+  parts.usage?.watch('value_sorts', sorts)
   return createSearchEndpoint(parts, async (call) => {
     if (flag(call.parameters, 'watch')) {
       if (!call.long) throw badRequest('watch: a query is watched at search/query/proxy')
       return watches.run(() => serveQueryWatch(call))
     }
-    return call.long ? answers.run(() => sendAnswer(call)) : sendAnswer(call)
+    return call.long ? answers.run(() => sendAnswer(call, sorts)) : sendAnswer(call, sorts)
   })
 }
 
-function sendAnswer(call: SearchCall): Promise<void> {
+function sendAnswer(call: SearchCall, sorts: Places): Promise<void> {
   const { parameters, fields, format, parts } = call
   const context = { catalog: fields, parts, wallMs: parts.clock.nowMs(), rows: format !== 'json' }
   const read = readQueryOptions(parameters, context)
-  return format === 'json' ? sendPage(call, read) : sendExport(call, read)
-}
-
-/** So many at once; more are refused with 429. */
-class Places {
-  readonly most: number
-  readonly #what: string
-  #taken = 0
-
-  constructor(what: string, most: number) {
-    this.#what = what
-    this.most = most
-  }
-
-  now(): number {
-    return this.#taken
-  }
-
-  async run(work: () => Promise<void>): Promise<void> {
-    if (this.#taken >= this.most) {
-      const details = { retryAfterSeconds: 5 }
-      throw new StatusError('tooManyRequests', `${this.most} ${this.#what} are under way`, { details })
-    }
-    this.#taken += 1
-    try {
-      await work()
-    } finally {
-      this.#taken -= 1
-    }
-  }
+  const send = (): Promise<void> => (format === 'json' ? sendPage(call, read) : sendExport(call, read))
+  return isStoreOrder(read.request) ? send() : sorts.run(send)
 }
 
 async function sendPage(call: SearchCall, options: QueryOptions): Promise<void> {
@@ -101,11 +79,13 @@ async function sendPage(call: SearchCall, options: QueryOptions): Promise<void> 
 async function searchOf(call: SearchCall, options: QueryOptions) {
   const request = { ...options.request, ...visibleOf(call) }
   const { store } = call.parts
-  const result = await asked(() => store.search(request))
+  const search = (of: SearchRequest): Promise<SearchResult> =>
+    asked(() => (isStoreOrder(of) ? store.search(of) : searchByValues(store, foundObjects(call.parts), of)))
+  const result = await search(request)
   const isTypo = options.typos && result.total === 0 && request.ranked.length > 0
   const corrected = isTypo ? await asked(() => withoutTypos(store, request)) : undefined
   if (corrected === undefined) return { result, request, expansions: [] }
-  return { result: await asked(() => store.search(corrected.request)), ...corrected }
+  return { result: await search(corrected.request), ...corrected }
 }
 
 async function writeItems(

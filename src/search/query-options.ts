@@ -1,7 +1,9 @@
 /** The parameters of a query, read and looked up. */
 import { badRequest } from '../kube/status-error.ts'
 import type { FieldCatalog } from '../query/fields.ts'
+import { isIndexedPath } from '../query/index-rules.ts'
 import type { FacetRequest, SearchRequest, SortTerm } from '../query/search-request.ts'
+import { isKeyedByValue } from '../query/sort-keys.ts'
 import { fieldOf, flag, namedFields, namesOf, wholeNumber, type NamedField } from './parameters.ts'
 import { decodeQueryToken } from './query-token.ts'
 import { readQuery, type ReadQuery } from './read-query.ts'
@@ -84,7 +86,10 @@ function sortTerms(parameters: URLSearchParams, catalog: FieldCatalog): SortTerm
     const descending = term.startsWith('-')
     const name = descending ? term.slice(1) : term
     const field = fieldOf('sort', name, catalog)
-    if (!field.sortable) throw badRequest(`sort: results cannot be sorted by ${JSON.stringify(name)}`)
-    return { path: field.path, descending }
+    if (field.path.startsWith('.') && !isIndexedPath(field.path)) {
+      throw badRequest(`sort: ${JSON.stringify(name.slice(0, 80))} is not indexed`)
+    }
+    const also = isKeyedByValue(field.path) ? field.also?.map(({ path }) => path) : undefined
+    return { path: field.path, descending, ...(also === undefined ? {} : { also }) }
   })
 }

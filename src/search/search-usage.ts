@@ -1,8 +1,11 @@
 /** How much of what is bounded in search is in use: read when metrics are. */
 import { Gauge, type Registry } from '../telemetry/metrics.ts'
 
-/** `pod_addresses`: what `lookup` remembers. The others: requests below `query/proxy` that are under way. */
-export type UsedPart = 'query_watches' | 'long_answers' | 'pod_addresses'
+/**
+ * `pod_addresses`: what `lookup` remembers. Under way are requests below `query/proxy` (`query_watches`, `long_answers`) and
+ * searches in the order of labels, annotations or paths (`value_sorts`).
+ */
+export type UsedPart = 'query_watches' | 'long_answers' | 'value_sorts' | 'pod_addresses'
 
 export interface Used {
   now(): number

@@ -22,6 +22,7 @@ import {
   queryArbitrary,
   sortArbitrary,
 } from '../support/query-objects.ts'
+import { orderedSearch } from '../support/ordered-search.ts'
 import { numberOf, QueryOracle, type OracleObject } from '../support/query-oracle.ts'
 import { allFields as fields } from '../support/search.ts'
 import type { OpenedStore } from './backend-store-suite.ts'
@@ -62,7 +63,11 @@ export function searchSuite(open: () => Promise<OpenedStore>, { runs = 60 }: Sea
 
   test('finds, orders and facets as the naive oracle does', { timeout: TIMEOUT_MS }, async () => {
     await compare(fc.tuple(queryArbitrary, sortArbitrary, facetsArbitrary), async (objects, [query, sort, facets]) => {
-      const { ast, terms, wanted, first, hits } = await searchAll(store, query, [...new Set(sort)], facets)
+      const { ast, terms, wanted, first, hits } = await searchAll(store, objects, {
+        query,
+        sort: [...new Set(sort)],
+        facets,
+      })
       const expected = oracle.answer(objects, { ast, sort: terms, facets: wanted })
       const about = `q=${query} sort=${sort.join(',')} facets=${facets.join(',')}`
       const name = (hit: { cluster: string; kind: string; namespace: string; name: string }, rank: number): string =>
@@ -135,18 +140,27 @@ function read(query: string) {
   return { ast, ...resolveQuery(ast, { fields, nowMs: FAKE_EPOCH_MS }) }
 }
 
-/** Every page, with a limit of 7, so that cursors of every sort are walked. */
-async function searchAll(store: BackendStore, query: string, sort: readonly string[], facets: readonly string[]) {
+interface Asked {
+  readonly query: string
+  readonly sort: readonly string[]
+  readonly facets: readonly string[]
+}
+
+/**
+ * Every page, with a limit of 7, so that cursors of every sort are walked.
+ */
+async function searchAll(store: BackendStore, objects: readonly OracleObject[], { query, sort, facets }: Asked) {
+  const search = orderedSearch(store, objects)
   const { ast, predicate, ranked } = read(query)
   const pathOf = (name: string): string => fields.find(name)?.path ?? name
   const terms = sort.map((term) => ({ path: pathOf(term.replace(/^-/, '')), descending: term.startsWith('-') }))
   const wanted = facets.map((name) => ({ path: pathOf(name), limit: 5 }))
   const base = { predicate, ranked, sort: terms, limit: 7, facets: wanted }
-  let page = await store.search(base)
+  let page = await search(base)
   const first = page
   const hits: SearchHit[] = [...page.hits]
   while (page.more) {
-    page = await store.search({ ...base, facets: [], after: hits.at(-1)?.cursor ?? [] })
+    page = await search({ ...base, facets: [], after: hits.at(-1)?.cursor ?? [] })
     assert.equal(page.total, first.total)
     hits.push(...page.hits)
   }

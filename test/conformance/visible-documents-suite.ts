@@ -18,6 +18,7 @@ import {
   queryArbitrary,
   sortArbitrary,
 } from '../support/query-objects.ts'
+import { orderedSearch } from '../support/ordered-search.ts'
 import { QueryOracle, type OracleObject } from '../support/query-oracle.ts'
 import { allFields } from '../support/search.ts'
 import type { OpenedStore } from './backend-store-suite.ts'
@@ -112,7 +113,12 @@ export function visibleDocumentsSuite(open: () => Promise<OpenedStore>): void {
         await fill(objects)
         for (const [query, sorts, facets, choices] of scenarios) {
           const visible = visibleOf(objects, choices)
-          const { hits, total, found } = await searchAll(query, [...new Set(sorts)], facets, visible)
+          const { hits, total, found } = await searchAll(objects, {
+            query,
+            sorts: [...new Set(sorts)],
+            facets,
+            visible,
+          })
           const ast = parseQuery(query, (name) => allFields.find(name) !== undefined)
           const expected = oracle.answer(
             objects.filter((object) => isVisible(object, visible)),
@@ -174,11 +180,19 @@ export function visibleDocumentsSuite(open: () => Promise<OpenedStore>): void {
 
   test('without any right nothing is found, and rights of one search are not those of the next', async () => {
     const nothing = { clusters: new Map(), parts: [] }
-    const everything = await searchAll('', [], ['kind'], undefined)
+    const everything = await searchAll([], { query: '', sorts: [], facets: ['kind'], visible: undefined })
     assert.ok(everything.total >= 0)
-    const { hits, total, found } = await searchAll('', [], ['kind', 'cluster'], nothing)
+    const { hits, total, found } = await searchAll([], {
+      query: '',
+      sorts: [],
+      facets: ['kind', 'cluster'],
+      visible: nothing,
+    })
     assert.deepEqual([hits.length, total, found.map(({ values }) => values.length)], [0, 0, [0, 0]])
-    assert.equal((await searchAll('', [], [], undefined)).total, everything.total)
+    assert.equal(
+      (await searchAll([], { query: '', sorts: [], facets: [], visible: undefined })).total,
+      everything.total,
+    )
   })
 
   async function fill(objects: readonly OracleObject[]): Promise<void> {
@@ -188,10 +202,8 @@ export function visibleDocumentsSuite(open: () => Promise<OpenedStore>): void {
   }
 
   async function searchAll(
-    query: string,
-    sorts: readonly string[],
-    facets: readonly string[],
-    visible: VisibleDocuments | undefined,
+    objects: readonly OracleObject[],
+    { query, sorts, facets, visible }: Asked,
   ): Promise<{ hits: SearchHit[]; total: number; found: Awaited<ReturnType<BackendStore['search']>>['facets'] }> {
     const ast = parseQuery(query, (name) => allFields.find(name) !== undefined)
     const { predicate, ranked } = resolveQuery(ast, { fields: allFields, nowMs: FAKE_EPOCH_MS })
@@ -203,15 +215,23 @@ export function visibleDocumentsSuite(open: () => Promise<OpenedStore>): void {
       facets: facetsOf(facets),
       ...(visible === undefined ? {} : { visible }),
     }
-    const first = await store.search(base)
+    const search = orderedSearch(store, objects)
+    const first = await search(base)
     const hits = [...first.hits]
     for (let page = first; page.more;) {
-      page = await store.search({ ...base, facets: [], after: hits.at(-1)?.cursor ?? [] })
+      page = await search({ ...base, facets: [], after: hits.at(-1)?.cursor ?? [] })
       assert.equal(page.total, first.total)
       hits.push(...page.hits)
     }
     return { hits, total: first.total, found: first.facets }
   }
+}
+
+interface Asked {
+  readonly query: string
+  readonly sorts: readonly string[]
+  readonly facets: readonly string[]
+  readonly visible: VisibleDocuments | undefined
 }
 
 function termsOf(sorts: readonly string[]): { path: string; descending: boolean }[] {

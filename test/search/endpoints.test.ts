@@ -318,8 +318,12 @@ test('I3: printer columns of custom resources are fields, both spellings of thei
       assert.match(warnings[0], /"broken" is no field/)
       const { fields } = await json('fields', { kind: 'widget' })
       const size = fields.find(({ name }: Json) => name === 'size')
-      assert.deepEqual([size.kinds, size.types, size.sort], [['Widget'], ['json'], false])
-      assert.equal((await ask('query', { sort: 'size' })).status, 400)
+      assert.deepEqual([size.kinds, size.types, size.sort], [['Widget'], ['json'], true])
+      const sorted = await json('query', { q: 'kind:Widget size:*', sort: '-size', fields: 'name' })
+      assert.deepEqual(
+        sorted.items.map(({ fields: { name } }: Json) => name),
+        ['w1', 'w2'],
+      )
       const sums = await json('aggregate', { q: 'kind:Widget', metrics: 'sum(size),max(weight)' })
       assert.deepEqual(sums.groups[0].metrics, { 'sum(size)': 1.5 * 1024 ** 3, 'max(weight)': 10 })
     },

@@ -397,10 +397,18 @@ export const sortArbitrary = fc.array(
         'uid',
         'group',
         'apiversion',
+        'label.app',
+        'label.App',
+        'annotation.note',
+        '.spec.port',
+        '.spec.tags',
+        '.spec.at',
+        '.spec.suspend',
+        '.spec',
       ]),
     )
     .map((parts) => parts.join('')),
-  { maxLength: 2 },
+  { maxLength: 3 },
 )
 
 const dimension: fc.Arbitrary<Dimension> = fc.oneof(

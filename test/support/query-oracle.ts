@@ -569,6 +569,9 @@ function compareValues(a: TypedValue, b: TypedValue): number {
       return numberOf(String(value)) === undefined ? '' : '#'
     if (type === 'time') return timeOf(String(value)) === undefined ? '' : '@'
     if (type === 'version') return compareVersions(String(value), 'v1') === undefined ? '' : '^'
+    if (type === 'json' && typeof value !== 'boolean') {
+      return numberOf(String(value)) !== undefined ? '#' : timeOf(String(value)) !== undefined ? '@' : ''
+    }
     return type === 'ip' && compareIps(String(value), String(value)) !== undefined ? '%' : ''
   }
   const [s, t] = [sortOf(a), sortOf(b)]

@@ -9,12 +9,13 @@ import { asBuffer, memberSpan } from '../../kube/object-scanner.ts'
 import { DocumentBuilder, type SearchDocument } from '../../query/document.ts'
 import { emptySecrets, mayEmbedSecrets } from '../../query/embedded-secrets.ts'
 import { isIndexedAnnotation } from '../../query/index-rules.ts'
+import { identitySortKey } from '../../query/sort-keys.ts'
 import { BOUNDARY } from '../../query/term-text.ts'
 import { foldCase } from '../../query/tokens.ts'
 import type { Upsert } from '../backend-store.ts'
 import { entryHash } from '../digest.ts'
 import { cutWord, engineTerms } from './engine-terms.ts'
-import { KEY_SEPARATOR, shardKey, tieOf } from './keys.ts'
+import { shardKey, tieOf } from './keys.ts'
 import { ROOT } from './schema.ts'
 import { rightsTerms } from './visible.ts'
 
@@ -66,25 +67,16 @@ function distinctWords({ nameWords, strongWords, otherWords }: SearchDocument): 
   return [...found]
 }
 
-/** Identity sorts by what it is; an empty namespace is missing. */
+/** Identity sorts by what it is. */
 function orderKeys(change: Upsert, { sortKeys }: SearchDocument): object {
-  const { cluster, kind, group, resource, namespace, name, uid } = change
-  return {
-    ...Object.fromEntries(sortKeys),
-    cluster: foldedFirst(cluster),
-    kind: foldedFirst(kind),
-    group,
-    apiversion: apiVersionOf(change),
-    resource,
-    ...(namespace === '' ? {} : { namespace }),
-    name: foldedFirst(name),
-    uid,
-  }
+  const own = IDENTITY.flatMap((field) => {
+    const key = identitySortKey(change, field)
+    return key === undefined || key === null ? [] : [[field, key] as const]
+  })
+  return { ...Object.fromEntries(sortKeys), ...Object.fromEntries(own) }
 }
 
-function foldedFirst(text: string): string {
-  return `${foldCase(text)}${KEY_SEPARATOR}${text}`
-}
+const IDENTITY = ['cluster', 'kind', 'group', 'apiversion', 'resource', 'namespace', 'name', 'uid']
 
 function legacyFields(change: Upsert): object {
   const bytes = asBuffer(change.bytes)
