@@ -11,7 +11,11 @@ import path from 'node:path'
 interface Tier {
   readonly include: string
   readonly exclude: readonly string[]
-  /** Files at once; real servers do not share two cores well. */
+  /** What takes longest, to be begun first. */
+  readonly longest?: readonly string[]
+  /** What measures or kills under load: run after the others, one file at a time. */
+  readonly alone?: readonly string[]
+  /** Files at once. Those with real servers wait for half of their time: two of them fill two cores. */
   readonly concurrency: number
   readonly timeoutMs: number
   /** The whole tier is killed and has failed after this long. */
@@ -29,11 +33,20 @@ const TIERS: Readonly<Record<string, Tier>> = {
   integration: {
     include: 'test/integration/**/*.test.ts',
     exclude: [],
-    concurrency: 1,
+    alone: ['test/integration/big-list.test.ts'],
+    concurrency: 2,
     timeoutMs: 600_000,
     limitMs: 1_200_000,
   },
-  e2e: { include: 'test/e2e/**/*.test.ts', exclude: [], concurrency: 1, timeoutMs: 900_000, limitMs: 1_800_000 },
+  e2e: {
+    include: 'test/e2e/**/*.test.ts',
+    exclude: [],
+    longest: ['test/e2e/kubectl-matrix.test.ts'],
+    alone: ['test/e2e/high-availability.test.ts', 'test/e2e/zero-loss.test.ts'],
+    concurrency: 2,
+    timeoutMs: 900_000,
+    limitMs: 1_800_000,
+  },
   nightly: {
     include: 'test/nightly/**/*.test.ts',
     exclude: [],
@@ -54,11 +67,20 @@ async function main(tierName: string, files: readonly string[]): Promise<number>
     process.stderr.write(`no test files in tier ${tierName}\n`)
     return 1
   }
+  const alone = selected.filter((file) => tier.alone?.includes(file))
+  const together = selected.filter((file) => !alone.includes(file))
   const folder = mkdtempSync(path.join(tmpdir(), 'fleetsearch-tests-'))
-  const counts = path.join(folder, 'counts.json')
   try {
-    const code = await run(tier, selected, counts)
-    report(tierName, counts)
+    const parts = [
+      { files: together, counts: path.join(folder, 'together.json'), concurrency: tier.concurrency },
+      { files: alone, counts: path.join(folder, 'alone.json'), concurrency: 1 },
+    ].filter((part) => part.files.length > 0)
+    let code = 0
+    for (const part of parts) code = (await run(tier, part)) || code
+    report(
+      tierName,
+      parts.map(({ counts }) => counts),
+    )
     return code
   } finally {
     rmSync(folder, { recursive: true, force: true })
@@ -68,14 +90,25 @@ async function main(tierName: string, files: readonly string[]): Promise<number>
 function filesOf(tier: Tier): string[] {
   return globSync(tier.include)
     .filter((file) => !tier.exclude.some((prefix) => file.startsWith(prefix)))
-    .sort()
+    .sort((a, b) => begin(tier, a) - begin(tier, b) || (a < b ? -1 : 1))
 }
 
-function run(tier: Tier, files: readonly string[], counts: string): Promise<number> {
+function begin(tier: Tier, file: string): number {
+  return tier.longest?.includes(file) === true ? 0 : 1
+}
+
+interface Part {
+  readonly files: readonly string[]
+  /** A file to write counts into. */
+  readonly counts: string
+  readonly concurrency: number
+}
+
+function run(tier: Tier, { files, counts, concurrency }: Part): Promise<number> {
   const args = [
     '--test',
     '--import=./test/support/leak-check.ts',
-    `--test-concurrency=${tier.concurrency}`,
+    `--test-concurrency=${concurrency}`,
     `--test-timeout=${tier.timeoutMs}`,
     '--test-reporter=spec',
     '--test-reporter-destination=stdout',
@@ -106,13 +139,24 @@ function run(tier: Tier, files: readonly string[], counts: string): Promise<numb
   })
 }
 
-function report(tierName: string, counts: string): void {
-  // A run that was killed has written nothing: that is one failure.
-  const line = readFileSync(counts, { encoding: 'utf8', flag: 'a+' }).trim() || '{"passed":0,"failed":1,"skipped":0}'
+function report(tierName: string, files: readonly string[]): void {
+  const lines = files.map(countsIn)
   const target = process.env['FLEETSEARCH_TEST_COUNTS']
-  if (target !== undefined) appendFileSync(target, `${line}\n`)
-  const { passed, failed, skipped } = JSON.parse(line) as { passed: number; failed: number; skipped: number }
-  process.stdout.write(`${tierName}: ${passed} passed, ${failed} failed, ${skipped} skipped\n`)
+  if (target !== undefined) for (const line of lines) appendFileSync(target, `${JSON.stringify(line)}\n`)
+  const sum = (key: keyof Counts): number => lines.reduce((total, counts) => total + counts[key], 0)
+  process.stdout.write(`${tierName}: ${sum('passed')} passed, ${sum('failed')} failed, ${sum('skipped')} skipped\n`)
+}
+
+interface Counts {
+  readonly passed: number
+  readonly failed: number
+  readonly skipped: number
+}
+
+/** A run that was killed has written nothing: that is one failure. */
+function countsIn(file: string): Counts {
+  const line = readFileSync(file, { encoding: 'utf8', flag: 'a+' }).trim()
+  return line === '' ? { passed: 0, failed: 1, skipped: 0 } : (JSON.parse(line) as Counts)
 }
 
 process.exitCode = await main(process.argv[2] ?? 'unit', process.argv.slice(3))
