@@ -21,6 +21,7 @@ import { SEARCH_ENGINES, startSearchEngine, type SearchEngineName } from '../tes
 import type { Upsert } from '../src/backendstore/backend-store.ts'
 import { seededRandom } from './fleet-objects.ts'
 import { measureQueries, podsOf, upsert } from './fleet-queries.ts'
+import { inFlight, Spent } from './spent.ts'
 
 const BATCH = 1_000
 /** As many as the bulk writer has under way, for both. */
@@ -68,39 +69,14 @@ async function load(
   for (let i = 0; i < objects; i += BATCH * TURN) {
     const batches = Array.from({ length: TURN }, (_, k) => podsOf(random, i + k * BATCH, BATCH).map(upsert))
     const requests = batches.map((batch) => plainRequests(batch, documents))
-    const plain = (): Promise<void> => spent.plain.on(() => inFlight(requests, (each) => sendPlain(client, each)))
-    const store = (): Promise<void> => spent.store.on(() => inFlight(batches, write))
+    const plain = (): Promise<void> =>
+      spent.plain.onAsync(() => inFlight(IN_FLIGHT, requests, (each) => sendPlain(client, each)))
+    const store = (): Promise<void> => spent.store.onAsync(() => inFlight(IN_FLIGHT, batches, write))
     const inTurn = (i / BATCH / TURN) % 2 === 0 ? [plain, store] : [store, plain]
     for (const run of inTurn) await run()
   }
   const ratio = (spent.plain.ms / spent.store.ms).toFixed(2)
   print(`load: ${spent.store.told(objects)}; plain bulk ${spent.plain.told(objects)}; ratio ${ratio}`)
-}
-
-class Spent {
-  ms = 0
-  #cpuMs = 0
-
-  async on(work: () => Promise<void>): Promise<void> {
-    const [started, before] = [performance.now(), process.cpuUsage()]
-    await work()
-    const { user, system } = process.cpuUsage(before)
-    this.ms += performance.now() - started
-    this.#cpuMs += (user + system) / 1_000
-  }
-
-  told(objects: number): string {
-    return `${((objects / this.ms) * 1_000).toFixed(0)} objects/s, ${(this.#cpuMs / objects).toFixed(2)} ms CPU each`
-  }
-}
-
-/** The next begins when one of those under way has ended. */
-async function inFlight<Item>(items: readonly Item[], work: (item: Item) => Promise<void>): Promise<void> {
-  const waiting = items.values()
-  const worker = async (): Promise<void> => {
-    for (const item of waiting) await work(item)
-  }
-  await Promise.all(Array.from({ length: IN_FLIGHT }, worker))
 }
 
 function plainRequests(batch: readonly Upsert[], documents: EngineDocuments): Buffer[] {

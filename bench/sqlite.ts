@@ -3,20 +3,27 @@
  *
  *     node bench/sqlite.ts [objects=50000]
  *
- * Pods of high entropy from ten clusters, in batches as the bulk writer makes them. Wall time is that of two threads on
- * whatever else the machine does; CPU time is the process's.
+ * Pods of high entropy from ten clusters, in batches as the bulk writer makes them: first documents made and written in
+ * turn by one thread, each timed alone, then the whole store, whose threads do both at once. CPU time is the process's, of
+ * all threads; wall time is that of whatever else the machine does, too.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { SqliteStore } from '../src/backendstore/sqlite/store.ts'
 import type { Change } from '../src/backendstore/backend-store.ts'
-import { columnsOf } from '../src/kube/columns/index.ts'
-import { DocumentBuilder } from '../src/query/document.ts'
+import { openForWriting } from '../src/backendstore/sqlite/database.ts'
+import { IndexWriter } from '../src/backendstore/sqlite/index-writer.ts'
+import { Preparer } from '../src/backendstore/sqlite/preparer.ts'
 import { seededRandom } from './fleet-objects.ts'
 import { measureQueries, podsOf, upsert } from './fleet-queries.ts'
+import { inFlight, Spent } from './spent.ts'
 
 const BATCH = 2_000
+/** As many as the bulk writer has under way. */
+const IN_FLIGHT = 2
+/** Batches that are made before some are timed. */
+const TURN = 10
 
 async function main(objects: number): Promise<void> {
   const folder = mkdtempSync(path.join(tmpdir(), 'fleetsearch-bench-'))
@@ -28,7 +35,7 @@ async function main(objects: number): Promise<void> {
     },
   })
   try {
-    prepareOnly()
+    measureAlone(path.join(folder, 'alone.db'), objects)
     await load(store, objects)
     await update(store, objects)
     await measureQueries(store)
@@ -39,38 +46,32 @@ async function main(objects: number): Promise<void> {
   }
 }
 
-/** What the writer's thread does before SQLite. */
-function prepareOnly(): void {
-  const pods = podsOf(seededRandom(7), 0, BATCH)
-  const builder = new DocumentBuilder()
-  const columns = columnsOf({ group: '', kind: 'Pod' })
-  for (let round = 0; round < 4; round++) for (const pod of pods) builder.build(upsert(pod), pod.bytes, columns)
-  const started = performance.now()
-  for (const pod of pods) builder.build(upsert(pod), pod.bytes, columns)
-  const built = performance.now() - started
-  const parsing = performance.now()
-  for (const pod of pods) JSON.parse(pod.bytes.toString('utf8'))
-  const parsed = performance.now() - parsing
-  const perObject = (ms: number): string => `${((ms / BATCH) * 1_000).toFixed(0)} µs`
-  print(`document of a pod: ${perObject(built)}, of which JSON.parse ${perObject(parsed)}`)
+/** What each of the two threads that load does, without the other and without reading. */
+function measureAlone(file: string, objects: number): void {
+  const random = seededRandom(1)
+  const preparer = new Preparer([])
+  const writer = openForWriting(file, (db) => new IndexWriter(db))
+  const [preparing, writing] = [new Spent(), new Spent()]
+  for (let i = 0; i < objects; i += BATCH) {
+    const batch = podsOf(random, i, Math.min(BATCH, objects - i)).map(upsert)
+    const prepared = preparing.on(() => preparer.prepare(batch))
+    writing.on(() => writer.write(prepared))
+  }
+  print(`documents made: ${preparing.told(objects)}`)
+  print(`prepared documents written: ${writing.told(objects)}, ${(writer.size() / objects).toFixed(0)} B each`)
 }
 
 async function load(store: SqliteStore, objects: number): Promise<void> {
   const random = seededRandom(1)
-  let waited = 0
-  let cpu = 0
-  for (let i = 0; i < objects; i += BATCH) {
-    const batch = podsOf(random, i, Math.min(BATCH, objects - i)).map(upsert)
-    const before = process.cpuUsage()
-    const started = performance.now()
-    await store.write(batch)
-    waited += performance.now() - started
-    cpu += cpuMs(before)
+  const spent = new Spent()
+  for (let i = 0; i < objects; i += BATCH * TURN) {
+    const batches: Change[][] = []
+    for (let k = i; k < Math.min(objects, i + BATCH * TURN); k += BATCH) {
+      batches.push(podsOf(random, k, Math.min(BATCH, objects - k)).map(upsert))
+    }
+    await spent.onAsync(() => inFlight(IN_FLIGHT, batches, async (batch) => void (await store.write(batch))))
   }
-  const size = await store.size()
-  print(
-    `load: ${rate(objects, waited)} objects/s, ${((cpu / objects) * 1_000).toFixed(0)} µs CPU each, ${(size / objects).toFixed(0)} B each`,
-  )
+  print(`objects into the store: ${spent.told(objects)}`)
 }
 
 /** Every fiftieth object again with another number of restarts. */
@@ -95,11 +96,6 @@ async function update(store: SqliteStore, objects: number): Promise<void> {
 
 function rate(count: number, ms: number): string {
   return ((count / ms) * 1_000).toFixed(0)
-}
-
-function cpuMs(before: NodeJS.CpuUsage): number {
-  const { user, system } = process.cpuUsage(before)
-  return (user + system) / 1_000
 }
 
 function print(line: string): void {

@@ -9,9 +9,9 @@ import { emptySecrets, mayEmbedSecrets } from './embedded-secrets.ts'
 import { isIdentityField } from './fields.ts'
 import { isIndexedAnnotation } from './index-rules.ts'
 import { JsonWalker, type LeafPath, type Leaves } from './json-walker.ts'
-import { ALL_TERM, termOf } from './term.ts'
+import { ALL_TERM, spelledOut, type PathSpelling } from './term.ts'
 import { numberLine, TermText, textLines, WordText } from './term-text.ts'
-import { annotationText, labelText, piecedTerms, typedField, type FieldText, type TypedField } from './typed-field.ts'
+import { FieldTexts, type FieldText, type TypedField } from './typed-field.ts'
 
 export interface DocumentIdentity {
   readonly cluster: string
@@ -39,37 +39,60 @@ export interface SearchDocument extends DocumentIdentity {
   readonly values: ReadonlyMap<string, readonly string[]>
 }
 
-const IMAGE = typedField('image', 'keyword')
-const NODE = typedField('node', 'keyword')
-const ADDRESS = typedField('ip', 'ip')
-const OWNER = typedField('owner', 'keyword')
-const CREATED = typedField('created', 'time')
-const KIND_VERSION = typedField('version', 'keyword')
-
 interface ColumnField {
   readonly field: TypedField
   readonly value: Column['value']
 }
 
-const columnFields = new WeakMap<KindColumns, readonly ColumnField[]>()
+/** The fields of documents whose terms spell their paths in one way. */
+class DocumentFields {
+  readonly texts: FieldTexts
+  readonly image: TypedField
+  readonly node: TypedField
+  readonly address: TypedField
+  readonly owner: TypedField
+  readonly created: TypedField
+  readonly version: TypedField
+  readonly #ofKinds = new WeakMap<KindColumns, readonly ColumnField[]>()
 
-/** A kind's columns and further fields but those of identity, which stores have anyway. */
-function fieldsOf(kind: KindColumns): readonly ColumnField[] {
-  let found = columnFields.get(kind)
-  if (found === undefined) {
-    const own = [...kind.columns, ...(kind.extra ?? [])].filter(({ field }) => !isIdentityField(field))
-    found = own.map((column) => ({
-      field: typedField(column.field, column.type),
-      value: (object) => column.value(object),
-    }))
-    columnFields.set(kind, found)
+  constructor(spell: PathSpelling) {
+    this.texts = new FieldTexts(spell)
+    this.image = this.texts.field('image', 'keyword')
+    this.node = this.texts.field('node', 'keyword')
+    this.address = this.texts.field('ip', 'ip')
+    this.owner = this.texts.field('owner', 'keyword')
+    this.created = this.texts.field('created', 'time')
+    this.version = this.texts.field('version', 'keyword')
   }
-  return found
+
+  /** A kind's columns and further fields but those of identity, which stores have anyway. */
+  ofKind(kind: KindColumns): readonly ColumnField[] {
+    let found = this.#ofKinds.get(kind)
+    if (found === undefined) {
+      const own = [...kind.columns, ...(kind.extra ?? [])].filter(({ field }) => !isIdentityField(field))
+      found = own.map((column) => ({
+        field: this.texts.field(column.field, column.type),
+        value: (object) => column.value(object),
+      }))
+      this.#ofKinds.set(kind, found)
+    }
+    return found
+  }
 }
+
+/** Of all builders that spell paths out: what they remember of values is shared. */
+const SPELLED_OUT = new DocumentFields(spelledOut)
 
 /** Builds documents; keeps what it learns of paths, so use one for many objects. */
 export class DocumentBuilder {
-  readonly #walker = new JsonWalker()
+  readonly #fields: DocumentFields
+  readonly #walker: JsonWalker
+
+  /** `spell`: how terms begin. Asked once for each path; its answers are kept. */
+  constructor(spell: PathSpelling = spelledOut) {
+    this.#fields = spell === spelledOut ? SPELLED_OUT : new DocumentFields(spell)
+    this.#walker = new JsonWalker(spell)
+  }
 
   /** Throws `SyntaxError` for bytes that are no JSON. */
   build(identity: DocumentIdentity, bytes: Uint8Array, columns: KindColumns | undefined): SearchDocument {
@@ -86,7 +109,7 @@ export class DocumentBuilder {
   }
 
   #draft(identity: DocumentIdentity, object: JsonObject, columns: KindColumns | undefined): SearchDocument | undefined {
-    const draft = new Draft(identity)
+    const draft = new Draft(identity, this.#fields)
     draft.addColumns(object, columns) // first: objects sort by what their columns show
     draft.addMetadata(object)
     return this.#walker.walk(object, identity, draft) ? draft.finish() : undefined
@@ -95,6 +118,7 @@ export class DocumentBuilder {
 
 class Draft implements Leaves {
   readonly #identity: DocumentIdentity
+  readonly #fields: DocumentFields
   readonly #terms = new TermText(ALL_TERM)
   readonly #name = new WordText()
   readonly #strong = new WordText()
@@ -103,17 +127,19 @@ class Draft implements Leaves {
   /** Of fields that several paths of an object may give. */
   readonly #values = new Map<string, string[]>()
 
-  constructor(identity: DocumentIdentity) {
+  constructor(identity: DocumentIdentity, fields: DocumentFields) {
     this.#identity = identity
+    this.#fields = fields
+    const { texts } = fields
     const { cluster, kind, group, resource, namespace, name, uid } = identity
-    this.#terms.add(piecedTerms('cluster', cluster))
-    this.#terms.add(piecedTerms('kind', kind))
-    this.#terms.add(piecedTerms('group', group))
-    this.#terms.add(piecedTerms('apiversion', apiVersionOf(identity)))
-    this.#terms.add(piecedTerms('resource', resource))
-    this.#terms.add(piecedTerms('name', name))
-    this.#terms.add(termOf('uid', '=', uid))
-    if (namespace !== '') this.#terms.add(piecedTerms('namespace', namespace))
+    this.#terms.add(texts.pieced('cluster', cluster))
+    this.#terms.add(texts.pieced('kind', kind))
+    this.#terms.add(texts.pieced('group', group))
+    this.#terms.add(texts.pieced('apiversion', apiVersionOf(identity)))
+    this.#terms.add(texts.pieced('resource', resource))
+    this.#terms.add(texts.pieced('name', name))
+    this.#terms.add(`${texts.spell('uid')}=${uid}`)
+    if (namespace !== '') this.#terms.add(texts.pieced('namespace', namespace))
     this.#name.add(name)
     this.#other.add(namespace === '' ? '' : `${namespace}/${name}`)
     this.#other.add(kind)
@@ -122,61 +148,62 @@ class Draft implements Leaves {
 
   addColumns(object: JsonObject, kind: KindColumns | undefined): void {
     if (kind !== undefined) {
-      for (const { field, value: valueOf } of fieldsOf(kind)) {
+      for (const { field, value: valueOf } of this.#fields.ofKind(kind)) {
         const value = valueOf(object)
         if (value !== undefined) this.#add(field, String(value))
       }
     }
     // A kind's own VERSION (a node's kubelet) is what `version` means there, the API version elsewhere.
-    if (!this.#sortKeys.has('version')) this.#add(KIND_VERSION, this.#identity.version)
+    if (!this.#sortKeys.has('version')) this.#add(this.#fields.version, this.#identity.version)
   }
 
   addMetadata(object: JsonObject): void {
     const metadata = record(object['metadata'])
     for (const [key, value] of Object.entries(record(metadata['labels']))) {
       if (typeof value !== 'string') continue
-      const { terms, words } = labelText(key, value)
+      const { terms, words } = this.#fields.texts.label(key, value)
       this.#terms.add(terms)
       this.#strong.addLines(words)
     }
     for (const [key, value] of Object.entries(record(metadata['annotations']))) {
       if (typeof value !== 'string' || !isIndexedAnnotation(key)) continue
-      const { terms, words } = annotationText(key, value)
+      const { terms, words } = this.#fields.texts.annotation(key, value)
       this.#terms.add(terms)
       this.#other.addLines(words)
     }
     this.#owners(metadata['ownerReferences'])
     const created = metadata['creationTimestamp']
-    if (typeof created === 'string') this.#add(CREATED, created)
+    if (typeof created === 'string') this.#add(this.#fields.created, created)
   }
 
-  text(path: LeafPath, text: string): void {
-    this.#terms.add(textLines(path, text))
+  text({ spelled }: LeafPath, text: string): void {
+    this.#terms.add(textLines(spelled, text))
   }
 
-  number({ path }: LeafPath, text: string): void {
-    this.#terms.add(numberLine(path, text))
+  number({ spelled }: LeafPath, text: string): void {
+    this.#terms.add(numberLine(spelled, text))
   }
 
-  boolean({ exact }: LeafPath, text: string): void {
-    this.#terms.add(exact + text)
+  boolean({ spelled }: LeafPath, text: string): void {
+    this.#terms.add(`${spelled}=${text}`)
   }
 
-  empty({ path }: LeafPath): void {
-    this.#terms.add(termOf(path, '+', ''))
+  empty({ spelled }: LeafPath): void {
+    this.#terms.add(`${spelled}+`)
   }
 
   image(text: string): void {
-    if (text !== '') this.#add(IMAGE, text)
+    if (text !== '') this.#add(this.#fields.image, text)
   }
 
   node(text: string): void {
-    if (text !== '') this.#add(NODE, text)
+    if (text !== '') this.#add(this.#fields.node, text)
   }
 
   ip(text: string): void {
-    const found = ADDRESS.of(text)
-    if (found.typed) this.#addText(ADDRESS, found)
+    const { address } = this.#fields
+    const found = address.of(text)
+    if (found.typed) this.#addText(address, found)
   }
 
   words(text: string): void {
@@ -199,7 +226,7 @@ class Draft implements Leaves {
     if (!Array.isArray(references)) return
     for (const reference of references) {
       const { name } = record(reference)
-      if (typeof name === 'string') this.#add(OWNER, name)
+      if (typeof name === 'string') this.#add(this.#fields.owner, name)
     }
   }
 

@@ -1,13 +1,12 @@
 /** Walks an object's JSON leaf by leaf, with the path of each. Remembers paths, which objects of one kind share. */
 import type { JsonObject } from '../kube/columns/column.ts'
 import { rulesOf, type PathRules } from './index-rules.ts'
-import { keyedPath, termOf } from './term.ts'
+import { keyedPath, spelledOut, type PathSpelling } from './term.ts'
 
 export interface LeafPath {
-  /** As in terms. */
   readonly path: string
-  /** What the term of an exact text begins with. */
-  readonly exact: string
+  /** As terms begin with it. */
+  readonly spelled: string
 }
 
 export interface Leaves {
@@ -46,6 +45,7 @@ const FEW = 16
 const MAX_INT64 = 2 ** 63
 
 export class JsonWalker {
+  readonly #spell: PathSpelling
   readonly #roots = new Map<string, PathNode>()
   #paths = 0
   #group = ''
@@ -55,6 +55,10 @@ export class JsonWalker {
   /** Lists of several that the walk is inside of: only there can a path come again. */
   #lists = 0
   #walks = 0
+
+  constructor(spell: PathSpelling = spelledOut) {
+    this.#spell = spell
+  }
 
   /** Reports every leaf of an object of that kind. False where it met an integer beyond 2^53, which has lost digits. */
   walk(object: JsonObject, { group, kind }: { group: string; kind: string }, leaves: Leaves): boolean {
@@ -163,6 +167,6 @@ export class JsonWalker {
   #node(keys: string, path: string): PathNode {
     this.#paths++
     const rules = rulesOf(keys, this.#group, this.#kind)
-    return { keys, path, exact: termOf(path, '=', ''), rules, children: new Map(), told: [], walk: 0 }
+    return { keys, path, spelled: rules.skip ? '' : this.#spell(path), rules, children: new Map(), told: [], walk: 0 }
   }
 }

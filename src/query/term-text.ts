@@ -3,9 +3,8 @@
  * Exact values must be added once for each path (a facet would count them twice); of pieces it does not matter.
  */
 import { textMemo } from '../util/text-memo.ts'
-import type { LeafPath } from './json-walker.ts'
 import { NUMBER, sortableNumber, sortableTime, TIME } from './sortable.ts'
-import { QUANTITY_TEXT, termOf } from './term.ts'
+import { QUANTITY_TEXT } from './term.ts'
 import { exactValue, isSimple, pieces, words } from './tokens.ts'
 
 /** A line between the words of two values: no phrase matches across it. */
@@ -27,31 +26,31 @@ export function wordLines(text: string): string {
   return sharedWordLines(text.length > MAX_TEXT_CHARS ? text.slice(0, MAX_TEXT_CHARS) : text)
 }
 
-/** A text and its pieces, one term on each line; `value` in the form of `exactValue`. */
+/** A text and its pieces, one term on each line; `path` as it is spelled, `value` in the form of `exactValue`. */
 export function piecedLines(path: string, value: string): string {
-  const terms = [termOf(path, '=', value)]
-  if (!isSimple(value)) for (const piece of pieces(value)) if (piece !== value) terms.push(termOf(path, '~', piece))
+  const terms = [`${path}=${value}`]
+  if (!isSimple(value)) for (const piece of pieces(value)) if (piece !== value) terms.push(`${path}~${piece}`)
   return terms.join('\n')
 }
 
 /** A text of an annotation or a JSON path: a time as that, a quantity also as that. */
-export function textLines({ path, exact }: LeafPath, text: string): string {
+export function textLines(path: string, text: string): string {
   const value = exactValue(text)
   const first = value.charCodeAt(0)
-  if (first > 0x39 || first < 0x2b || Number.isNaN(first)) return exact + value
+  if (first > 0x39 || first < 0x2b || Number.isNaN(first)) return `${path}=${value}`
   const time = sortableTime(value)
-  return time === undefined ? quantityLines(path, value) : termOf(path, TIME, time)
+  return time === undefined ? quantityLines(path, value) : path + TIME + time
 }
 
 export function quantityLines(path: string, value: string): string {
   const key = numberKey(value)
-  const exact = termOf(path, '=', value)
-  return key === NO_KEY ? exact : `${exact}\n${termOf(path, QUANTITY_TEXT, key)}`
+  const exact = `${path}=${value}`
+  return key === NO_KEY ? exact : `${exact}\n${path}${QUANTITY_TEXT}${key}`
 }
 
 export function numberLine(path: string, text: string): string {
   const key = numberKey(text)
-  return key === NO_KEY ? termOf(path, '=', text) : termOf(path, NUMBER, key)
+  return key === NO_KEY ? `${path}=${text}` : path + NUMBER + key
 }
 
 export class TermText {

@@ -23,8 +23,14 @@ export const QUANTITY_TEXT = '$'
 export const ALL_TERM = TERM_SEPARATOR
 
 export function termOf(path: string, mark: TermMark, value: string): string {
-  return `${path}${TERM_SEPARATOR}${mark}${value}`
+  return spelledOut(path) + mark + value
 }
+
+/** How a path stands in front of the mark. No spelling may be the beginning of another's. */
+export type PathSpelling = (path: string) => string
+
+/** As it is. A store may have shorter ones for what it indexes (`sqlite/path-codes.ts`): half of a term is its path. */
+export const spelledOut: PathSpelling = (path) => path + TERM_SEPARATOR
 
 /** The terms of which a document has one if a piece of the path's values is `word` (folded); see `hasPieces`. */
 export function wordTerms(path: string, word: string): readonly string[] {

@@ -16,7 +16,7 @@ import {
   VERSION,
   type SortableMark,
 } from './sortable.ts'
-import { keyedPath, termOf } from './term.ts'
+import { keyedPath, type PathSpelling } from './term.ts'
 import { piecedLines, quantityLines, textLines, wordLines } from './term-text.ts'
 import { exactValue } from './tokens.ts'
 
@@ -50,53 +50,58 @@ const MAX_KEYS = 128
 /** Fields whose values are found by free text, too. */
 const IN_FREE_TEXT: ReadonlySet<string> = new Set(['image', 'node', 'ip', 'owner'])
 
-const fields = new Map<string, TypedField>()
-
-export function typedField(path: string, type: ColumnType): TypedField {
-  return remembered(fields, `${type} ${path}`, MAX_FIELDS, () => ({
-    path,
-    of: textMemo((text) => fieldText(path, type, text)),
-  }))
-}
-
-const piecedFields = new Map<string, (text: string) => string>()
-
-/** The terms of a field of identity. */
-export function piecedTerms(path: string, text: string): string {
-  const of = remembered(piecedFields, path, MAX_FIELDS, () =>
-    textMemo((value: string) => piecedLines(path, exactValue(value))),
-  )
-  return of(text)
-}
-
-const labels = new Map<string, (value: string) => KeyedText>()
-
-export function labelText(key: string, value: string): KeyedText {
-  const of = remembered(labels, key, MAX_KEYS, () => {
-    const path = keyedPath('label', key)
-    return textMemo((text: string) => ({
-      terms: piecedLines(path, exactValue(text)),
-      words: wordLines(`${key}=${text}`),
-    }))
-  })
-  return of(value)
-}
-
 /** A longer annotation is data; only its key stands in the free text. */
 const MAX_ANNOTATION_WORDS = 1_024
 
-const annotations = new Map<string, (value: string) => KeyedText>()
+/** For documents whose terms spell their paths in one way. */
+export class FieldTexts {
+  readonly spell: PathSpelling
+  readonly #fields = new Map<string, TypedField>()
+  readonly #piecedFields = new Map<string, (text: string) => string>()
+  readonly #labels = new Map<string, (value: string) => KeyedText>()
+  readonly #annotations = new Map<string, (value: string) => KeyedText>()
 
-export function annotationText(key: string, value: string): KeyedText {
-  const of = remembered(annotations, key, MAX_KEYS, () => {
-    const path = keyedPath('annotation', key)
-    const leaf = { path, exact: termOf(path, '=', '') }
-    return textMemo((text: string) => ({
-      terms: textLines(leaf, text),
-      words: wordLines(text.length > MAX_ANNOTATION_WORDS ? key : `${key}=${text}`),
-    }))
-  })
-  return of(value)
+  constructor(spell: PathSpelling) {
+    this.spell = spell
+  }
+
+  field(path: string, type: ColumnType): TypedField {
+    return remembered(this.#fields, `${type} ${path}`, MAX_FIELDS, () => {
+      const spelled = this.spell(path)
+      return { path, of: textMemo((text) => fieldText(path, spelled, type, text)) }
+    })
+  }
+
+  /** The terms of a field of identity. */
+  pieced(path: string, text: string): string {
+    const of = remembered(this.#piecedFields, path, MAX_FIELDS, () => {
+      const spelled = this.spell(path)
+      return textMemo((value: string) => piecedLines(spelled, exactValue(value)))
+    })
+    return of(text)
+  }
+
+  label(key: string, value: string): KeyedText {
+    const of = remembered(this.#labels, key, MAX_KEYS, () => {
+      const path = this.spell(keyedPath('label', key))
+      return textMemo((text: string) => ({
+        terms: piecedLines(path, exactValue(text)),
+        words: wordLines(`${key}=${text}`),
+      }))
+    })
+    return of(value)
+  }
+
+  annotation(key: string, value: string): KeyedText {
+    const of = remembered(this.#annotations, key, MAX_KEYS, () => {
+      const path = this.spell(keyedPath('annotation', key))
+      return textMemo((text: string) => ({
+        terms: textLines(path, text),
+        words: wordLines(text.length > MAX_ANNOTATION_WORDS ? key : `${key}=${text}`),
+      }))
+    })
+    return of(value)
+  }
 }
 
 function remembered<Value>(known: Map<string, Value>, key: string, max: number, make: () => Value): Value {
@@ -108,12 +113,12 @@ function remembered<Value>(known: Map<string, Value>, key: string, max: number, 
   return found
 }
 
-function fieldText(path: string, type: ColumnType, text: string): FieldText {
+function fieldText(path: string, spelled: string, type: ColumnType, text: string): FieldText {
   const value = exactValue(text)
   const found = typedKey(type, value)
   return {
     value,
-    terms: fieldTerms(path, type, value, found),
+    terms: fieldTerms(spelled, type, value, found),
     sortKey: found === undefined ? sortableText(value) : found.mark + found.key,
     typed: found !== undefined,
     words: IN_FREE_TEXT.has(path) ? wordLines(text) : '',
@@ -123,9 +128,9 @@ function fieldText(path: string, type: ColumnType, text: string): FieldText {
 function fieldTerms(path: string, type: ColumnType, value: string, found: TypedKey | undefined): string {
   if (type === 'quantity') return quantityLines(path, value)
   if (found === undefined) return piecedLines(path, value)
-  const key = termOf(path, found.mark, found.key)
+  const key = path + found.mark + found.key
   if (found.mark === VERSION) return `${piecedLines(path, value)}\n${key}`
-  return found.mark === IP ? `${termOf(path, '=', value)}\n${key}` : key
+  return found.mark === IP ? `${path}=${value}\n${key}` : key
 }
 
 interface TypedKey {

@@ -1,5 +1,6 @@
 /** The thread that makes documents of objects. */
 import { parentPort } from 'node:worker_threads'
+import { GrowingText } from '../growing-text.ts'
 import { unpackBatch, type PackedBatch } from '../packed-batch.ts'
 import { serveOpened, transferring } from '../worker-rpc.ts'
 import { EngineDocuments } from './engine-document.ts'
@@ -41,30 +42,3 @@ function build(documents: EngineDocuments, batch: PackedBatch): BuiltDocuments {
 
 /** A pod's document is five times as long as the pod. */
 const GROWTH = 6
-
-/** Text as UTF-8 in memory of its own, encoded once. */
-class GrowingText {
-  #bytes: Buffer<ArrayBuffer>
-  length = 0
-
-  constructor(capacity: number) {
-    this.#bytes = Buffer.from(new ArrayBuffer(capacity))
-  }
-
-  add(text: string): void {
-    const needed = this.length + text.length * 3 // at most, of UTF-16 units
-    if (needed > this.#bytes.length) this.#grow(needed)
-    this.length += this.#bytes.write(text, this.length)
-  }
-
-  /** What is behind `length` is of no use. */
-  bytes(): Uint8Array<ArrayBuffer> {
-    return new Uint8Array(this.#bytes.buffer)
-  }
-
-  #grow(needed: number): void {
-    const larger = Buffer.from(new ArrayBuffer(Math.max(needed, this.#bytes.length * 2)))
-    larger.set(this.#bytes.subarray(0, this.length))
-    this.#bytes = larger
-  }
-}

@@ -8,11 +8,11 @@ import {
   type Dimension,
 } from '../../query/search-request.ts'
 import { IP, NUMBER, TIME, VERSION } from '../../query/sortable.ts'
-import { QUANTITY_TEXT, termOf, type TermMark } from '../../query/term.ts'
-import { decodeTerm, encodeToken } from './encoding.ts'
+import { QUANTITY_TEXT, type TermMark } from '../../query/term.ts'
+import { after, decodeTerm, encodeToken } from './encoding.ts'
 import { slotExpression } from './order.ts'
+import { pathSpelling } from './path-codes.ts'
 import { SORT_SLOTS } from './schema.ts'
-import { after } from './vocabulary.ts'
 
 /** Where a dimension's keys come from: an expression over the document's rows, or a table of `(doc, key)`. */
 interface Source {
@@ -76,7 +76,7 @@ export function isInSlots(db: DatabaseSync, { type, path }: Dimension): boolean 
   if (path.includes('.') || SEVERAL.has(path)) return false
   if (db.prepare('SELECT 1 FROM slot WHERE slot >= ? LIMIT 1').get(SORT_SLOTS - 1) !== undefined) return false
   if (type !== 'value') return true
-  return [VERSION, IP, QUANTITY_TEXT].every((mark) => !hasTerm(db, termOf(path, mark as TermMark, '')))
+  return [VERSION, IP, QUANTITY_TEXT].every((mark) => !hasTerm(db, pathSpelling(db, path) + mark))
 }
 
 function hasTerm(db: DatabaseSync, prefix: string): boolean {
@@ -110,7 +110,7 @@ function fillTable(db: DatabaseSync, dimension: Dimension, place: number): void 
   db.exec(`CREATE TABLE ${table} (doc INTEGER NOT NULL, key TEXT NOT NULL, PRIMARY KEY (doc, key)) WITHOUT ROWID`)
   const length = dimension.type === 'time' && dimension.unit !== undefined ? TIME_UNIT_CHARS[dimension.unit] : 1 << 20
   for (const mark of MARKS[dimension.type]) {
-    const prefix = encodeToken(termOf(dimension.path, mark, ''))
+    const prefix = encodeToken(pathSpelling(db, dimension.path) + mark)
     const shown = mark === QUANTITY_TEXT ? NUMBER : mark
     const text = mark === '=' ? 'decoded(substr(term, ?))' : 'substr(term, ?)'
     db.prepare(

@@ -1,6 +1,6 @@
 /**
- * How terms and words go into FTS5: as documents have them, one on a line. Its built-in `ascii` tokenizer, told that every ASCII character but the line feed is
- * part of a token, leaves them whole; it folds A–Z, so capitals carry a mark in front.
+ * How terms and words go into FTS5: as documents have them, one on a line. Its built-in `ascii` tokenizer, told that every
+ * ASCII character but the line feed is part of a token, leaves them whole; it folds A–Z, so capitals carry a mark in front.
  */
 
 /** Between tokens; never inside one (`exactValue`). */
@@ -26,6 +26,12 @@ export function encodeTerms(terms: string): string {
 /** A term, or the beginning of one, as it stands in the vocabulary: folded, as FTS5 does it to what it is given. */
 export function encodeToken(term: string): string {
   return encodeTerms(term).replace(/[A-Z]/g, (letter) => letter.toLowerCase())
+}
+
+/** Where what begins so ends: beginnings end in characters that have a successor. */
+export function after(prefix: string): string {
+  const last = prefix.length - 1
+  return prefix.slice(0, last) + String.fromCharCode(prefix.charCodeAt(last) + 1)
 }
 
 export function decodeTerm(token: string): string {

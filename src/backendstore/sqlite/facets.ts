@@ -2,11 +2,11 @@
 import type { DatabaseSync } from 'node:sqlite'
 import type { FacetRequest, FacetResult } from '../../query/search-request.ts'
 import { NUMBER, numberOfKey, TIME, timeOfKey } from '../../query/sortable.ts'
-import { termOf, type TermMark } from '../../query/term.ts'
+import type { TermMark } from '../../query/term.ts'
 import { compareUtf8 } from '../../util/bytes.ts'
 import { countRows as countKeys, isInSlots } from './counts.ts'
-import { decodeTerm, encodeToken } from './encoding.ts'
-import { after } from './vocabulary.ts'
+import { after, decodeTerm, encodeToken } from './encoding.ts'
+import { pathSpelling } from './path-codes.ts'
 
 interface Counted {
   readonly value: string
@@ -90,7 +90,7 @@ function countTerms(db: DatabaseSync, path: string): Counted[] {
   )
   const found = new Map<string, { terms: string[]; count: number }>()
   for (const [mark, read] of MARKS) {
-    const prefix = encodeToken(termOf(path, mark, ''))
+    const prefix = encodeToken(pathSpelling(db, path) + mark)
     for (const row of statement.iterate(prefix, after(prefix))) {
       const { term, count } = row as { term: string; count: number }
       const value = read(decodeTerm(term.slice(prefix.length)))

@@ -2,22 +2,16 @@
  * A predicate as SQL over the index: wherever possible one FTS5 expression, which FTS5 evaluates document by document
  * with skips. What has too many terms for an expression becomes a query of its own over the occurrences of terms.
  */
+import type { DatabaseSync } from 'node:sqlite'
 import { globMatcher } from '../../query/glob.ts'
 import { regexMatcher } from '../../query/regex-matcher.ts'
 import type { Predicate, TextPredicate } from '../../query/resolve.ts'
 import { NUMBER, type SortableMark } from '../../query/sortable.ts'
-import {
-  ALL_TERM,
-  hasPieces,
-  QUANTITY_TEXT,
-  TERM_SEPARATOR,
-  termOf,
-  wordTerms,
-  type TermMark,
-} from '../../query/term.ts'
+import { ALL_TERM, hasPieces, QUANTITY_TEXT, TERM_SEPARATOR, type TermMark } from '../../query/term.ts'
 import { pieces } from '../../query/tokens.ts'
-import { encodeTerms, encodeToken, quoted, TOKEN_SEPARATOR } from './encoding.ts'
+import { after, encodeTerms, encodeToken, quoted, TOKEN_SEPARATOR } from './encoding.ts'
 import { keyRange } from './key-range.ts'
+import { pathSpelling, spellingsBelow } from './path-codes.ts'
 import type { Vocabulary } from './vocabulary.ts'
 
 export interface IdQuery {
@@ -28,6 +22,9 @@ export interface IdQuery {
 /** Either an FTS5 expression or a query of ids. */
 export type Filter = { readonly match: string } | IdQuery
 
+/** Of a text: the whole, and its pieces. */
+const TEXT_MARKS: readonly TermMark[] = ['=', '~']
+
 /** No document has it. */
 const NO_TERM = TERM_SEPARATOR + TERM_SEPARATOR
 
@@ -36,8 +33,11 @@ const NONE: Filter = term(NO_TERM)
 export type TextColumn = 'name' | 'strong' | 'other'
 const TEXT_COLUMNS: readonly TextColumn[] = ['name', 'strong', 'other']
 
-export function compileFilter(predicate: Predicate, vocabulary: Vocabulary): Filter {
-  return new Compiler(vocabulary).compile(predicate)
+/** More beginnings are slower to put into an expression than to run through one after another. */
+const MAX_BEGINNINGS = 500
+
+export function compileFilter(predicate: Predicate, db: DatabaseSync, vocabulary: Vocabulary): Filter {
+  return new Compiler(db, vocabulary).compile(predicate)
 }
 
 /** The query of ids of a filter. */
@@ -47,9 +47,11 @@ export function filterSql(filter: Filter): IdQuery {
 }
 
 class Compiler {
+  readonly #db: DatabaseSync
   readonly #vocabulary: Vocabulary
 
-  constructor(vocabulary: Vocabulary) {
+  constructor(db: DatabaseSync, vocabulary: Vocabulary) {
+    this.#db = db
     this.#vocabulary = vocabulary
   }
 
@@ -64,17 +66,19 @@ class Compiler {
       case 'not':
         return not(this.compile(predicate.child))
       case 'exact':
-        return term(termOf(predicate.path, '=', predicate.value))
+        return term(`${this.#spell(predicate.path)}=${predicate.value}`)
       case 'word':
         return this.#word(predicate.path, predicate.word)
       case 'glob':
         return this.#glob(predicate.path, predicate.word)
       case 'exists':
-        return exists(predicate.path, predicate.nested)
+        return this.#exists(predicate.path, predicate.nested)
       case 'compare':
         return this.#compare(predicate)
-      case 'keyPrefix':
-        return or(predicate.prefixes.map((prefix) => prefixTerm(termOf(predicate.path, predicate.mark, prefix))))
+      case 'keyPrefix': {
+        const before = this.#spell(predicate.path) + predicate.mark
+        return or(predicate.prefixes.map((prefix) => prefixTerm(before + prefix)))
+      }
       case 'regex':
         return this.#values(predicate.path, ['='], regexMatcher(predicate.regex))
       case 'phrase':
@@ -84,17 +88,17 @@ class Compiler {
   }
 
   #word(path: string, word: string): Filter {
-    if (hasPieces(path)) return or(wordTerms(path, word).map(term))
+    if (hasPieces(path)) return or(TEXT_MARKS.map((mark) => term(this.#spell(path) + mark + word)))
     return this.#values(path, ['='], (value) => pieces(value).has(word))
   }
 
   #glob(path: string, pattern: string): Filter {
     const prefix = /^([^*?]+)\*$/.exec(pattern)?.[1]
     if (prefix !== undefined && hasPieces(path)) {
-      return or((['=', '~'] as const).map((mark) => prefixTerm(termOf(path, mark, prefix))))
+      return or(TEXT_MARKS.map((mark) => prefixTerm(this.#spell(path) + mark + prefix)))
     }
     const matches = globMatcher(pattern)
-    return this.#values(path, ['=', '~'], (value, mark) => {
+    return this.#values(path, TEXT_MARKS, (value, mark) => {
       if (mark === '~') return matches(value)
       for (const piece of pieces(value)) if (matches(piece)) return true
       return false
@@ -104,8 +108,9 @@ class Compiler {
   #compare(predicate: Predicate & { type: 'compare' }): Filter {
     const { path, comparison, mark, key } = predicate
     const marks: readonly TermMark[] = mark === NUMBER ? [NUMBER, QUANTITY_TEXT] : [mark]
-    if (comparison === '=') return or(marks.map((each) => term(termOf(path, each, key))))
-    return or(marks.flatMap((each) => this.#range(termOf(path, each, ''), mark, comparison, key)))
+    const before = marks.map((each) => this.#spell(path) + each)
+    if (comparison === '=') return or(before.map((each) => term(each + key)))
+    return or(before.flatMap((each) => this.#range(each, mark, comparison, key)))
   }
 
   /** The terms in the range one by one if they are few, else by the beginnings that cover it. */
@@ -118,7 +123,7 @@ class Compiler {
 
   /** Documents with a value of the path that is accepted, found by looking through the vocabulary. */
   #values(path: string, marks: readonly TermMark[], accept: (value: string, mark: TermMark) => boolean): Filter {
-    const prefix = path + TERM_SEPARATOR
+    const prefix = this.#spell(path)
     const wanted = (decoded: string): boolean => {
       const mark = decoded[prefix.length] as TermMark
       return marks.includes(mark) && accept(decoded.slice(prefix.length + 1), mark)
@@ -127,13 +132,28 @@ class Compiler {
     if (!found.complete) return this.#vocabulary.termOccurrences(encodeToken(prefix), wanted)
     return or(found.tokens.map((token) => ({ match: `terms : ${quoted(token)}` })))
   }
+
+  #exists(path: string, nested: boolean): Filter {
+    const own = this.#spell(path)
+    const beginnings = nested ? [own, ...spellingsBelow(this.#db, `${path}.`)] : [own]
+    if (beginnings.length <= MAX_BEGINNINGS) return or(beginnings.map(prefixTerm))
+    const ranges = beginnings.map(encodeToken).map((from) => [from, after(from)])
+    return {
+      sql: `SELECT DISTINCT doc AS id FROM json_each(?) AS range CROSS JOIN temp.occurrence
+            WHERE term >= range.value ->> 0 AND term < range.value ->> 1`,
+      params: [JSON.stringify(ranges)],
+    }
+  }
+
+  #spell(path: string): string {
+    return pathSpelling(this.#db, path)
+  }
 }
 
 /** Free text in some of the columns of words. */
 export function compileText(text: TextPredicate, vocabulary: Vocabulary, columns: readonly TextColumn[]): Filter {
-  // No term is a word, so that what is asked of all columns of words needs no filter: half the time. A term may begin as one.
-  const isAnywhere = columns.length === TEXT_COLUMNS.length && !(text.type === 'phrase' && text.prefix)
-  const within = isAnywhere ? '' : `{${columns.join(' ')}} : `
+  // No term begins as a word, so that what is asked of all columns of words needs no filter: half the time.
+  const within = columns.length === TEXT_COLUMNS.length ? '' : `{${columns.join(' ')}} : `
   if (text.type === 'phrase') {
     return { match: `${within}${quoted(text.words.join(TOKEN_SEPARATOR))}${text.prefix ? ' *' : ''}` }
   }
@@ -141,11 +161,6 @@ export function compileText(text: TextPredicate, vocabulary: Vocabulary, columns
   const found = vocabulary.words(matches)
   if (!found.complete) return vocabulary.wordOccurrences(columns, matches)
   return or(found.tokens.map((token) => ({ match: within + quoted(token) })))
-}
-
-function exists(path: string, nested: boolean): Filter {
-  const own = prefixTerm(path + TERM_SEPARATOR)
-  return nested ? or([own, prefixTerm(`${path}.`)]) : own
 }
 
 function term(text: string): Filter {

@@ -144,7 +144,7 @@ export class IndexReader {
   #found({ predicate, visible }: Pick<SearchRequest, 'predicate' | 'visible'>): Filter {
     const hint = visible === undefined ? undefined : visibleHint(visible)
     const whole: Predicate = hint === undefined ? predicate : { type: 'and', children: [predicate, hint] }
-    return compileFilter(whole, this.#vocabulary)
+    return compileFilter(whole, this.#db, this.#vocabulary)
   }
 
   #materialise(filter: Filter): Filter {

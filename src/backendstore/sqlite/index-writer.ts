@@ -1,15 +1,13 @@
 /**
  * Writes documents; runs in its own thread. FTS5 makes a segment whenever row ids do not ascend and whenever a DELETE
- * comes between two inserts, so a batch looks up and builds first, deletes in one statement, then inserts under new ids:
- * ten times the updates a second of deleting and inserting in turn.
+ * comes between two inserts, so a batch looks up first, deletes in one statement, then inserts under new ids: ten times the
+ * updates a second of deleting and inserting in turn.
  */
 import type { DatabaseSync } from 'node:sqlite'
-import { crc32 } from 'node:zlib'
-import { columnsOf } from '../../kube/columns/index.ts'
-import { DocumentBuilder, type SearchDocument } from '../../query/document.ts'
 import { foldCase } from '../../query/tokens.ts'
-import type { Change, ObjectName, ShardIdentity, StoredShard, Upsert, WriteSummary } from '../backend-store.ts'
-import { encodeTerms } from './encoding.ts'
+import type { ObjectName, RefusedChange, ShardIdentity, StoredShard, WriteSummary } from '../backend-store.ts'
+import type { NewPaths } from './path-codes.ts'
+import { DELETE, preparedChanges, REFUSED, type PreparedBatch, type PreparedChange } from './prepared-batch.ts'
 import { ResourceTable } from './resource-table.ts'
 import { REMOVED_KEPT, SORT_SLOTS, writing } from './schema.ts'
 
@@ -24,24 +22,13 @@ interface StoredRow {
   readonly index_hash: number
 }
 
-/** A document ready to be inserted. */
-interface Prepared {
-  readonly change: Upsert
-  readonly document: SearchDocument
-  readonly index: IndexRow
-  readonly bodyHash: number
-}
-
-interface IndexRow {
-  readonly columns: readonly [terms: string, name: string, strong: string, other: string]
-  readonly hash: number
-}
-
 export class IndexWriter {
   readonly #db: DatabaseSync
-  readonly #builder = new DocumentBuilder()
   readonly #resources: ResourceTable
   readonly #statements: Statements
+  #slots = new WeakMap<readonly string[], readonly (number | undefined)[]>()
+  /** Of paths that have codes: what no transaction that was committed has kept yet. */
+  #newPaths: NewPaths[] = []
   #nextId: number
 
   constructor(db: DatabaseSync) {
@@ -52,9 +39,14 @@ export class IndexWriter {
   }
 
   /** All or nothing. */
-  write(batch: Iterable<Change>): WriteSummary {
-    const changes = [...lastOfEachName(batch)]
-    return this.#transaction(() => this.#apply(changes))
+  write(batch: PreparedBatch): WriteSummary {
+    if (batch.newPaths.paths.length > 0) this.#newPaths.push(batch.newPaths)
+    const summary = this.#transaction(() => {
+      this.#keepPaths()
+      return this.#apply(batch)
+    })
+    this.#newPaths = []
+    return summary
   }
 
   dropShard({ cluster, group, resource }: Pick<ShardIdentity, 'cluster' | 'group' | 'resource'>): void {
@@ -92,79 +84,85 @@ export class IndexWriter {
     return bytes
   }
 
-  #apply(changes: readonly Change[]): WriteSummary {
+  #keepPaths(): void {
+    for (const { first, paths } of this.#newPaths) {
+      for (const [i, path] of paths.entries()) this.#statements.insertPath.run(first + i, path)
+    }
+  }
+
+  #apply(batch: PreparedBatch): WriteSummary {
     const stale: number[] = []
-    const fresh: Prepared[] = []
-    const rejected: (ShardIdentity & ObjectName & { reason: string })[] = []
+    const fresh: PreparedChange[] = []
+    const rejected: RefusedChange[] = []
     let written = 0
     let deleted = 0
-    for (const change of changes) {
-      const row = this.row(change, change)
-      if (change.type === 'delete') {
-        if (row === undefined) continue
-        stale.push(row.id)
-        deleted++
+    let unchanged = 0
+    for (const change of preparedChanges(batch)) {
+      if (change.type === REFUSED) {
+        const { shard, namespace, name } = change
+        rejected.push({ ...shard, namespace, name, reason: change.text('keys') })
         continue
       }
-      const bodyHash = crc32(change.bytes)
-      if (isUnchanged(row, change, bodyHash)) continue
-      const prepared = this.#prepare(change, bodyHash, rejected)
-      if (prepared === undefined) continue
-      written++
-      if (row?.index_hash === prepared.index.hash) {
-        this.#updateRow(row.id, prepared)
-        continue
+      const row = this.row(change.shard, change)
+      if (change.type === DELETE) {
+        if (row === undefined) unchanged++
+        else deleted++
+        if (row !== undefined) stale.push(row.id)
+      } else if (isUnchanged(row, change)) {
+        unchanged++
+      } else {
+        written++
+        if (row?.index_hash === change.indexHash) {
+          this.#updateRow(row.id, change)
+          continue
+        }
+        if (row !== undefined) stale.push(row.id)
+        fresh.push(change)
       }
-      if (row !== undefined) stale.push(row.id)
-      fresh.push(prepared)
     }
     this.#delete(stale)
-    for (const prepared of fresh) this.#insert(prepared)
-    return { written, deleted, unchanged: changes.length - written - deleted - rejected.length, rejected }
+    for (const change of fresh) this.#insert(change)
+    return { written, deleted, unchanged, rejected }
   }
 
-  #prepare(
-    change: Upsert,
-    bodyHash: number,
-    rejected: (ShardIdentity & ObjectName & { reason: string })[],
-  ): Prepared | undefined {
-    try {
-      const document = this.#builder.build(change, change.bytes, columnsOf(change))
-      return { change, document, index: indexRow(document), bodyHash }
-    } catch (error) {
-      const { cluster, group, version, resource, kind, namespace, name } = change
-      const reason = error instanceof Error ? error.message : String(error)
-      rejected.push({ cluster, group, version, resource, kind, namespace, name, reason })
-      return undefined
-    }
-  }
-
-  #insert(prepared: Prepared): void {
+  #insert(change: PreparedChange): void {
     const id = this.#nextId++
-    const { change, document, index, bodyHash } = prepared
-    const resource = this.#resources.idOf(change)
-    const { cluster, namespace, name, uid, resourceVersion } = change
+    const { shard, namespace, name, uid, resourceVersion, bodyHash, indexHash } = change
+    const resource = this.#resources.idOf(shard)
     const folded = foldCase(name)
     this.#statements.insertDoc.run(
-      ...[id, cluster, resource, namespace, name, uid, `${change.group}/${change.resource}`],
+      ...[id, shard.cluster, resource, namespace, name, uid, `${shard.group}/${shard.resource}`],
       folded === name ? null : folded,
-      ...[resourceVersion, bodyHash, index.hash],
+      ...[resourceVersion, bodyHash, indexHash],
     )
-    this.#statements.insertKeys.run(id, ...this.#slots(resource, document), severalOf(document))
-    this.#statements.insertIndex.run(id, ...index.columns)
+    this.#insertKeys(id, resource, change)
+    const columns = [change.bytes('terms'), change.bytes('name'), change.bytes('strong'), change.bytes('other')]
+    this.#statements.insertIndex.run(id, ...columns)
   }
 
   /** What the index holds of it is as it was. */
-  #updateRow(id: number, { change, document, bodyHash }: Prepared): void {
-    this.#statements.updateDoc.run(change.uid, change.resourceVersion, bodyHash, id)
-    this.#statements.insertKeys.run(id, ...this.#slots(this.#resources.idOf(change), document), severalOf(document))
+  #updateRow(id: number, change: PreparedChange): void {
+    this.#statements.updateDoc.run(change.uid, change.resourceVersion, change.bodyHash, id)
+    this.#insertKeys(id, this.#resources.idOf(change.shard), change)
   }
 
-  #slots(resource: number, document: SearchDocument): (string | null)[] {
-    const slots = new Array<string | null>(SORT_SLOTS).fill(null)
-    for (const [path, key] of document.sortKeys) {
-      const slot = this.#resources.slotOf(resource, path)
-      if (slot !== undefined) slots[slot] = key
+  #insertKeys(id: number, resource: number, change: PreparedChange): void {
+    const row = new Array<string | null>(SORT_SLOTS).fill(null)
+    const slots = this.#slotsOf(resource, change.sortPaths)
+    const [several = '', ...keys] = change.text('keys').split('\n')
+    for (let i = 0; i < keys.length; i++) {
+      const slot = slots[i]
+      if (slot !== undefined && keys[i] !== '') row[slot] = keys[i] as string
+    }
+    this.#statements.insertKeys.run(id, ...row, several === '' ? null : several)
+  }
+
+  /** The slot of each path; the same list is asked for again and again. */
+  #slotsOf(resource: number, paths: readonly string[]): readonly (number | undefined)[] {
+    let slots = this.#slots.get(paths)
+    if (slots === undefined) {
+      slots = paths.map((path) => this.#resources.slotOf(resource, path))
+      this.#slots.set(paths, slots)
     }
     return slots
   }
@@ -188,6 +186,7 @@ export class IndexWriter {
     } catch (error) {
       if (this.#db.isTransaction) this.#db.exec('ROLLBACK')
       this.#resources.reload()
+      this.#slots = new WeakMap()
       throw error // ids that were taken are not taken again: readers look for what stands behind the last they know
     }
   }
@@ -206,6 +205,7 @@ function prepare(db: DatabaseSync) {
       `SELECT id, uid, version, body_hash, index_hash FROM doc
        WHERE cluster = ? AND resource = ? AND namespace = ? AND name = ?`,
     ),
+    insertPath: writing(db, 'INSERT OR IGNORE INTO path VALUES (?, ?)'),
     insertDoc: writing(db, `INSERT INTO doc VALUES (${parameters(11)})`),
     insertKeys: writing(db, `INSERT OR REPLACE INTO sort_key VALUES (${parameters(2 + SORT_SLOTS)})`),
     updateDoc: writing(db, 'UPDATE doc SET uid = ?, version = ?, body_hash = ? WHERE id = ?'),
@@ -232,36 +232,6 @@ function parameters(count: number): string {
   return new Array<string>(count).fill('?').join(', ')
 }
 
-function isUnchanged(row: StoredRow | undefined, change: Upsert, bodyHash: number): boolean {
-  return row?.uid === change.uid && row.version === change.resourceVersion && row.body_hash === bodyHash
-}
-
-function indexRow({ terms, nameWords, strongWords, otherWords }: SearchDocument): IndexRow {
-  const columns = [encodeTerms(terms), nameWords, strongWords, otherWords] as const
-  // 53 bits that SQLite and JavaScript both hold: 32 of one sum, 21 of the other.
-  const termsSum = crc32(terms)
-  const sum = crc32(otherWords, crc32(strongWords, termsSum))
-  return { columns, hash: termsSum * 2 ** 21 + (sum & 0x1f_ffff) }
-}
-
-/** Of the fields that may have several values and are counted by them (`counts.ts`), those of which the document has several. */
-function severalOf({ values }: SearchDocument): string | null {
-  let several: Record<string, readonly string[]> | undefined
-  for (const path of COUNTED_WHOLE) {
-    const found = values.get(path)
-    if (found !== undefined && found.length > 1) (several ??= {})[path] = found
-  }
-  return several === undefined ? null : JSON.stringify(several)
-}
-
-const COUNTED_WHOLE = ['owner', 'node', 'image'] as const
-
-/** Only the last change of a name counts. */
-function lastOfEachName(batch: Iterable<Change>): Iterable<Change> {
-  const last = new Map<string, Change>()
-  for (const change of batch) {
-    const { cluster, group, resource, namespace, name } = change
-    last.set([cluster, group, resource, namespace, name].join('\n'), change)
-  }
-  return last.values()
+function isUnchanged(row: StoredRow | undefined, change: PreparedChange): boolean {
+  return row?.uid === change.uid && row.version === change.resourceVersion && row.body_hash === change.bodyHash
 }

@@ -2,11 +2,11 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { likenessOf } from '../../query/likeness.ts'
 import { MAX_CANDIDATES, type VocabularyRequest, type VocabularyResult } from '../../query/search-request.ts'
-import { termOf } from '../../query/term.ts'
 import { foldCase } from '../../query/tokens.ts'
 import { compareUtf8 } from '../../util/bytes.ts'
-import { decodeTerm, encodeToken, quoted } from './encoding.ts'
-import { after, type Vocabulary } from './vocabulary.ts'
+import { after, decodeTerm, encodeToken, quoted } from './encoding.ts'
+import { pathSpelling } from './path-codes.ts'
+import type { Vocabulary } from './vocabulary.ts'
 
 interface Candidate {
   readonly token: string
@@ -46,7 +46,7 @@ function countValues(
   distanceOf: Distance,
   all: boolean,
 ): { values: Found[]; more: boolean } {
-  const prefix = encodeToken(termOf(path, '=', ''))
+  const prefix = encodeToken(`${pathSpelling(db, path)}=`)
   const rows = all
     ? vocabulary.counted(prefix, after(prefix), (token) => distanceOf(valueOf(token, prefix)) !== undefined)
     : vocabulary.countedAmongHits(prefix, after(prefix), (token) => distanceOf(valueOf(token, prefix)) !== undefined)

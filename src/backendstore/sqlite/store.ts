@@ -1,6 +1,6 @@
 /**
- * The embedded store: one SQLite file, a thread that writes and one that reads. Tokens, typed terms and sort keys, no
- * bodies: about 1.5 KB for a pod (bench/sqlite.ts).
+ * The embedded store: one SQLite file, a thread that makes documents, one that writes them and one that reads. Tokens, typed
+ * terms and sort keys, no bodies: about 1.5 KB for a pod (bench/sqlite.ts).
  */
 import type {
   CountRequest,
@@ -23,7 +23,9 @@ import type {
 } from '../backend-store.ts'
 import { isBackendStoreError } from '../errors.ts'
 import { markDamaged } from './database.ts'
-import { packBatch } from '../packed-batch.ts'
+import { packBatch, type PackedBatch } from '../packed-batch.ts'
+import type { DocumentWorkerData } from './document-worker.ts'
+import { buffersOf, type PreparedBatch } from './prepared-batch.ts'
 import { ReadAhead } from './read-ahead.ts'
 import type { ReaderData } from './reader-worker.ts'
 import { WorkerClient } from '../worker-rpc.ts'
@@ -37,17 +39,25 @@ export interface SqliteStoreOptions {
   readonly onColumnBytes?: (bytes: number) => void
 }
 
+interface Threads {
+  readonly documents: WorkerClient
+  readonly writer: WorkerClient
+  readonly reader: WorkerClient
+}
+
 export class SqliteStore implements BackendStore {
   readonly name = 'sqlite'
   readonly capabilities: StoreCapabilities = { atomicBatches: true, shared: false }
   readonly #file: string
+  readonly #documents: WorkerClient
   readonly #writer: WorkerClient
   readonly #reader: WorkerClient
   readonly #snapshots: Snapshots
   readonly #ahead: ReadAhead
 
-  private constructor({ file, onColumnBytes }: SqliteStoreOptions, writer: WorkerClient, reader: WorkerClient) {
+  private constructor({ file, onColumnBytes }: SqliteStoreOptions, { documents, writer, reader }: Threads) {
     this.#file = file
+    this.#documents = documents
     this.#writer = writer
     this.#reader = reader
     this.#snapshots = new Snapshots(file)
@@ -65,7 +75,9 @@ export class SqliteStore implements BackendStore {
       const reader = new WorkerClient('sqlite/reader-worker', { file } satisfies ReaderData)
       clients.push(reader)
       await reader.call('ready', undefined)
-      return new SqliteStore(options, writer, reader)
+      const paths = await writer.call<readonly string[]>('paths', undefined)
+      const documents = new WorkerClient('sqlite/document-worker', { paths } satisfies DocumentWorkerData)
+      return new SqliteStore(options, { documents, writer, reader })
     } catch (error) {
       await Promise.all(clients.map((client) => client.close()))
       throw error
@@ -73,9 +85,14 @@ export class SqliteStore implements BackendStore {
   }
 
   write(batch: readonly Change[]): Promise<WriteSummary> {
-    const packed = packBatch(batch)
+    return this.#noticing(this.#changing(this.#write(packBatch(batch))))
+  }
+
+  /** Batches stay in their order: each thread answers in that of its calls. */
+  async #write(packed: PackedBatch): Promise<WriteSummary> {
     const transfer = [packed.bodies.buffer as ArrayBuffer, packed.numbers.buffer as ArrayBuffer]
-    return this.#noticing(this.#changing(this.#writer.call('write', packed, transfer)))
+    const prepared = await this.#documents.call<PreparedBatch>('prepare', packed, transfer)
+    return this.#writer.call('write', prepared, buffersOf(prepared))
   }
 
   compare(shard: ShardIdentity, manifest: AsyncIterable<readonly ManifestEntry[]>): Promise<readonly ObjectName[]> {
@@ -135,6 +152,7 @@ export class SqliteStore implements BackendStore {
 
   async close(): Promise<void> {
     await this.#snapshots.close()
+    await this.#documents.close()
     await this.#reader.close()
     await this.#writer.close() // the last connection moves the journal into the file, which a reader cannot
   }

@@ -3,7 +3,7 @@
  * Terms are encoded here; those that a condition looks at are decoded first.
  */
 import type { DatabaseSync } from 'node:sqlite'
-import { decodeTerm } from './encoding.ts'
+import { after, decodeTerm } from './encoding.ts'
 import type { Filter } from './filter.ts'
 
 /** More terms than that are slower to look up one by one than to run through. */
@@ -11,6 +11,10 @@ const MAX_TERMS = 1_000
 
 /** A range of so few distinct values is asked for value by value (restarts, replicas, cores). */
 const MAX_RANGE_TERMS = 200
+
+/** Words begin with a letter or a digit (`tokens.ts`); terms and the boundary between values come before all of them. */
+const FIRST_WORD = '0'
+const WORDS = 'SELECT term FROM temp.vocabulary WHERE term >= ?'
 
 export interface Tokens {
   readonly tokens: readonly string[]
@@ -39,9 +43,9 @@ export class Vocabulary {
     return collect(this.#db.prepare(sql).iterate(prefix, after(prefix)), (token) => accept(decodeTerm(token)))
   }
 
-  /** Free-text words that are accepted: whatever has no separator of terms and control characters in it. */
+  /** Free-text words that are accepted. */
   words(accept: (word: string) => boolean): Tokens {
-    return collect(this.#db.prepare('SELECT term FROM temp.vocabulary').iterate(), isWord(accept))
+    return collect(this.#db.prepare(WORDS).iterate(FIRST_WORD), accept)
   }
 
   /** The terms of a path and mark in a range, or undefined where they are many. */
@@ -66,11 +70,11 @@ export class Vocabulary {
   }
 
   wordOccurrences(columns: readonly string[], accept: (word: string) => boolean): Filter {
-    const test = this.#test(isWord(accept))
+    const test = this.#test(accept)
     const among = columns.map((column) => `'${column}'`).join(', ')
     return {
-      sql: `SELECT DISTINCT doc AS id FROM temp.occurrence WHERE col IN (${among}) AND accepts(${test}, term)`,
-      params: [],
+      sql: `SELECT DISTINCT doc AS id FROM temp.occurrence WHERE term >= ? AND col IN (${among}) AND accepts(${test}, term)`,
+      params: [FIRST_WORD],
     }
   }
 
@@ -78,15 +82,9 @@ export class Vocabulary {
   *wordsFrom(prefix: string): Generator<string> {
     const rows =
       prefix === ''
-        ? this.#db.prepare('SELECT term FROM temp.vocabulary').iterate()
-        : this.#db
-            .prepare('SELECT term FROM temp.vocabulary WHERE term >= ? AND term < ?')
-            .iterate(prefix, after(prefix))
-    const isWordToken = isWord(() => true)
-    for (const row of rows) {
-      const { term } = row as { term: string }
-      if (isWordToken(term)) yield term
-    }
+        ? this.#db.prepare(WORDS).iterate(FIRST_WORD)
+        : this.#db.prepare(`${WORDS} AND term < ?`).iterate(prefix, after(prefix))
+    for (const row of rows) yield (row as { term: string }).term
   }
 
   /** Tokens in a range that are accepted, with how many documents have them. */
@@ -122,16 +120,6 @@ export class Vocabulary {
     })
     return this.#tests.length - 1
   }
-}
-
-/** Where what begins so ends: prefixes end in characters that have a successor. */
-export function after(prefix: string): string {
-  const last = prefix.length - 1
-  return prefix.slice(0, last) + String.fromCharCode(prefix.charCodeAt(last) + 1)
-}
-
-function isWord(accept: (word: string) => boolean): (token: string) => boolean {
-  return (token) => !/[\u0001\u001f]/.test(token) && accept(token)
 }
 
 function collect(rows: Iterable<unknown>, accept: (token: string) => boolean): Tokens {

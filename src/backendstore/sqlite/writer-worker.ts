@@ -5,7 +5,8 @@ import type { ManifestEntry, ShardIdentity } from '../backend-store.ts'
 import { Comparisons } from './comparisons.ts'
 import { openForWriting } from './database.ts'
 import { IndexWriter } from './index-writer.ts'
-import { unpackBatch, type PackedBatch } from '../packed-batch.ts'
+import { knownPaths } from './path-codes.ts'
+import type { PreparedBatch } from './prepared-batch.ts'
 import { toStoreError } from './sqlite-errors.ts'
 import { serveOpened, type Methods } from '../worker-rpc.ts'
 
@@ -21,7 +22,8 @@ function methodsOf(db: DatabaseSync): Methods {
   const writer = new IndexWriter(db)
   const comparisons = new Comparisons(writer)
   return {
-    write: (batch: PackedBatch) => writer.write(unpackBatch(batch)),
+    paths: () => knownPaths(db),
+    write: (batch: PreparedBatch) => writer.write(batch),
     dropShard: (shard: ShardIdentity) => writer.dropShard(shard),
     shards: () => writer.shards(),
     compareBegin: (shard: ShardIdentity) => comparisons.begin(shard),

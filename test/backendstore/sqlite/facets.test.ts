@@ -3,6 +3,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
 import { countFacets } from '../../../src/backendstore/sqlite/facets.ts'
 import { IndexWriter } from '../../../src/backendstore/sqlite/index-writer.ts'
+import { Preparer } from '../../../src/backendstore/sqlite/preparer.ts'
 import { configure, createSchema, createVocabulary } from '../../../src/backendstore/sqlite/schema.ts'
 import { PODS, upsert, WIDGETS } from '../../conformance/backend-store-suite.ts'
 
@@ -15,7 +16,7 @@ test('facets of many hits, counted along the index, equal those that are looked 
   const objects = Array.from({ length: 120 }, (_, i) =>
     upsert(`p${i}`, { shard: shards[i % 4] ?? PODS, namespace: i % 5 === 0 ? '' : `ns${i % 7}` }),
   )
-  new IndexWriter(db).write(objects)
+  new IndexWriter(db).write(new Preparer([]).prepare(objects))
   db.exec('INSERT INTO temp.hit SELECT id FROM doc WHERE id % 3 <> 0')
   const facets = ['cluster', 'namespace', 'kind', 'group', 'resource'].map((path) => ({ path, limit: 4 }))
   const lookedUp = countFacets(db, facets, 80)

@@ -115,7 +115,7 @@ export class ColumnFilter {
 
   #indexed(predicate: Predicate): Mask {
     if (this.#texts.isFoundByParts(predicate)) return this.#texts.foundByParts(predicate)
-    return indexHits(this.#db, compileFilter(predicate, this.#vocabulary), this.#columns.rows)
+    return indexHits(this.#db, compileFilter(predicate, this.#db, this.#vocabulary), this.#columns.rows)
   }
 
   #fromColumns(predicate: Predicate): Mask | undefined {

@@ -7,6 +7,7 @@ import { test } from 'node:test'
 import type { Change } from '../../../../src/backendstore/backend-store.ts'
 import { IndexReader } from '../../../../src/backendstore/sqlite/index-reader.ts'
 import { IndexWriter } from '../../../../src/backendstore/sqlite/index-writer.ts'
+import { Preparer } from '../../../../src/backendstore/sqlite/preparer.ts'
 import { openForReading } from '../../../../src/backendstore/sqlite/database.ts'
 import { configure, createSchema } from '../../../../src/backendstore/sqlite/schema.ts'
 import { parseQuery } from '../../../../src/query/parser.ts'
@@ -88,6 +89,7 @@ test('columns answer as the tables do while documents come, change and go', (t) 
     db.close()
     rmSync(folder, { recursive: true })
   })
+  const preparer = new Preparer([])
   const writer = new IndexWriter(db)
   const reader = new IndexReader(reading)
   const random = seededRandom(11)
@@ -100,7 +102,7 @@ test('columns answer as the tables do while documents come, change and go', (t) 
     all.filter(() => random() < 0.3).map((i) => change(random, i, 4)),
   ]
   for (const [round, changes] of rounds.entries()) {
-    writer.write(changes)
+    writer.write(preparer.prepare(changes))
     const tables = openForReading(file)
     compareAll(reader, new IndexReader(tables, true), round)
     tables.close()
