@@ -8,7 +8,7 @@ import type { UserInfo } from '../http/api-request.ts'
 import type { ClusterName } from '../kube/names.ts'
 import type { MergedGroup } from './discovery/merged-resources.ts'
 import { subresourceShapes } from './discovery/subresources.ts'
-import type { ResourceAttributes } from './self-review.ts'
+import type { ResourceAttributes } from '../kube/self-review.ts'
 
 export interface RegisteredReview {
   readonly cache: Pick<CacheReader, 'resource'>
@@ -22,6 +22,8 @@ export interface ReviewStatus {
   readonly reason?: string
   readonly evaluationError?: string
 }
+
+type Verdict = 'allowing' | 'others' | 'unclear'
 
 /** Clusters that a reason names. */
 const NAMED = 8
@@ -40,6 +42,15 @@ export async function reviewRegistered(
   const allowing = clusters.filter((cluster) => answers.get(cluster)?.scope.allows(namespace, name) === true)
   const others = clusters.filter((cluster) => !allowing.includes(cluster))
   const unclear = others.filter((cluster) => answers.get(cluster)?.undetermined !== undefined)
+  return reviewStatus({ allowing, others, unclear })
+}
+
+/** Allowed is what one cluster allows; the reason says which. */
+export function reviewStatus({
+  allowing,
+  others,
+  unclear,
+}: Readonly<Record<Verdict, readonly ClusterName[]>>): ReviewStatus {
   const parts = [...named('allowed in', allowing), ...named('not in', others)]
   return {
     allowed: allowing.length > 0,

@@ -1,9 +1,15 @@
 /** `fleetsearch up --allow-writes` over a real member: who has the token of the start changes, everybody else reads. */
 import assert from 'node:assert/strict'
-import { readFile, stat } from 'node:fs/promises'
+import { readFile, stat, writeFile } from 'node:fs/promises'
+import path from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { PROXY, startLocal, type LocalProcess } from '../support/local-process.ts'
-import { startControlPlane, tryKubectl, type RealCluster } from '../support/real-parts/index.ts'
+import {
+  kubeconfig as kubeconfigOf,
+  startControlPlane,
+  tryKubectl,
+  type RealCluster,
+} from '../support/real-parts/index.ts'
 
 const CONFIGMAPS = '/api/v1/namespaces/default/configmaps'
 
@@ -13,16 +19,12 @@ describe('up --allow-writes', () => {
   let kubeconfig = ''
 
   before(async () => {
-    member = await startControlPlane({ name: 'laptop' })
+    member = await startControlPlane({ name: 'laptop', users: [{ name: 'reader', token: 'reader-token' }] })
     await member.ok(CONFIGMAPS, { body: { metadata: { name: 'one' } } })
     up = await startLocal('up', {
       flags: [`--kubeconfig=${member.kubeconfigPath}`, '--allow-writes', '--log-level=debug'],
     })
-    const deadline = performance.now() + 20_000
-    while (kubeconfig === '' && performance.now() < deadline) {
-      kubeconfig = /kubectl --kubeconfig (\S+)/.exec(up.output())?.[1] ?? ''
-      await new Promise((resolve) => setImmediate(resolve))
-    }
+    kubeconfig = await announced(up)
   })
 
   after(async () => {
@@ -52,6 +54,40 @@ describe('up --allow-writes', () => {
     assert.equal(shown.status, 200)
   })
 
+  it('E9: can-i is what the member allows the credentials of the kubeconfig', async () => {
+    const rbac = '/apis/rbac.authorization.k8s.io/v1'
+    const metadata = { name: 'reader' }
+    const rules = [{ apiGroups: [''], resources: ['configmaps'], verbs: ['get', 'list', 'watch'] }]
+    await member.ok(`${rbac}/clusterroles`, { body: { metadata, rules } })
+    const apiGroup = 'rbac.authorization.k8s.io'
+    const roleRef = { apiGroup, kind: 'ClusterRole', name: 'reader' }
+    const subjects = [{ apiGroup, kind: 'User', name: 'reader' }]
+    await member.ok(`${rbac}/clusterrolebindings`, { body: { metadata, roleRef, subjects } })
+    const file = path.join(member.folder, 'reader')
+    const { url, caPem } = member
+    await writeFile(file, kubeconfigOf({ name: 'laptop', url, caPem, token: 'reader-token' }))
+    const reading = await startLocal('up', { flags: [`--kubeconfig=${file}`, '--allow-writes'] })
+    try {
+      const ask = async (config: string, ...args: string[]) =>
+        tryKubectl(['auth', 'can-i', ...args], { kubeconfig: config })
+      const theirs = await announced(reading)
+      for (const [args, admin, reader] of [
+        [['list', 'configmaps'], 'yes\n', 'yes\n'],
+        [['delete', 'configmaps'], 'yes\n', 'no - not in laptop\n'],
+        [['create', 'pods', '--subresource=exec'], 'yes\n', 'no - not in laptop\n'],
+        [['get', '/metrics'], 'yes\n', 'no - not in laptop\n'],
+      ] as const) {
+        assert.equal((await ask(kubeconfig, ...args)).stdout, admin)
+        assert.equal((await ask(theirs, ...args)).stdout, reader)
+      }
+      const { stdout } = await ask(theirs, '--list')
+      assert.match(stdout, /^configmaps +\[\] +\[\] +\[get list watch\]$/m)
+      assert.doesNotMatch(stdout, /^\*\.\*/m)
+    } finally {
+      await reading.stop()
+    }
+  })
+
   it('shows everybody else everything, and refuses every change and session with the reason', async () => {
     assert.equal((await up.request(`${PROXY}${CONFIGMAPS}/one`)).status, 200)
     for (const [method, path] of [
@@ -69,3 +105,14 @@ describe('up --allow-writes', () => {
     assert.equal((await member.request(`${CONFIGMAPS}/one`)).status, 200)
   })
 })
+
+/** The kubeconfig that a server printed when it was ready. */
+async function announced(server: LocalProcess): Promise<string> {
+  const deadline = performance.now() + 20_000
+  let file = ''
+  while (file === '' && performance.now() < deadline) {
+    file = /kubectl --kubeconfig (\S+)/.exec(server.output())?.[1] ?? ''
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+  return file
+}

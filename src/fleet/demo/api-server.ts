@@ -9,6 +9,7 @@ import { apiVersionOf } from '../../kube/group-version.ts'
 import { parseResourcePath, type ResourcePath } from '../../kube/resource-path.ts'
 import { badRequest, isStatusError, StatusError } from '../../kube/status-error.ts'
 import type { Clock, Random } from '../../util/clock.ts'
+import { sendSelfReview } from './self-reviews.ts'
 import { sendError, sendJson, sendPieces, sendText } from './answer.ts'
 import { sendDiscovery } from './discovery-routes.ts'
 import { Face } from './face.ts'
@@ -83,6 +84,7 @@ export class ApiServer {
   async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const url = new URL(request.url ?? '/', 'http://member')
     if ((await this.#options.intercept?.(request, response, url)) === true) return
+    if (await sendSelfReview(request, url, response)) return
     if (request.method !== 'GET' && request.method !== 'HEAD') {
       throw new StatusError('methodNotAllowed', 'this API server is read-only')
     }

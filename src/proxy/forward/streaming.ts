@@ -19,6 +19,11 @@ export function isSession(request: Pick<ProxyRequest, 'resource'>): boolean {
   return SESSIONS.has(subresourceOf(request))
 }
 
+/** A subresource by which a workload is reached, whatever the method. */
+export function reachesIn(subresource: string | undefined): boolean {
+  return subresource !== undefined && (subresource === 'proxy' || SESSIONS.has(subresource))
+}
+
 /** Its answer has no end of its own: no silence in it is too long. */
 export function isStreaming(request: Pick<ProxyRequest, 'resource' | 'verb' | 'request'>): boolean {
   if (request.verb === 'watch' || isApplication(request) || isSession(request)) return true

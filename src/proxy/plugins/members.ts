@@ -20,7 +20,8 @@ import { findLiveTarget, nobodyHeard } from '../live/target.ts'
 import { isOpenApiPath, serveOpenApi } from '../openapi/serve-openapi.ts'
 import { auditCluster, type Plugin, type ProxyRequest } from '../plugin.ts'
 import type { MemberDiscovery } from '../ports.ts'
-import { answerLocalReview, isSelfReview } from '../self-review.ts'
+import { answerLocalReview } from '../local-review.ts'
+import { isSelfReview } from '../self-review.ts'
 
 export interface MembersPluginOptions extends LiveServices, WriteServices {
   readonly discovery: MemberDiscovery
@@ -37,7 +38,11 @@ export function createMembersPlugin(options: MembersPluginOptions): Plugin {
     async connect(request) {
       const { method } = request.request
       const mayWrite = options.mayWrite?.(request) ?? false
-      if (isSelfReview(request) && request.cluster === undefined) return answerLocalReview(request, mayWrite)
+      // Who the caller is in a chosen cluster is that cluster's to say, what this server lets through is not.
+      if (isSelfReview(request) && (request.cluster === undefined || request.path.startsWith(AUTHORIZATION))) {
+        if (request.cluster !== undefined) auditCluster(request, request.cluster)
+        return answerLocalReview(request, { ...options, members: asked(options, request), mayWrite })
+      }
       if (method !== 'GET' && method !== 'HEAD') return serveUnregistered(options, request)
       if (await serveDiscovery(request, api)) return
       if (isPublicPath(request.path)) return servePublic(options, request)
@@ -70,8 +75,18 @@ export async function servePublic(options: MembersPluginOptions, request: ProxyR
   await relayFromAny(request, members, options)
 }
 
+const AUTHORIZATION = '/apis/authorization.k8s.io/'
+
+/** All of them, or the chosen one: whoever cannot be reached is named. */
+function asked(
+  { fleet }: Pick<MembersPluginOptions, 'fleet'>,
+  { cluster }: Pick<ProxyRequest, 'cluster'>,
+): readonly Member[] {
+  return fleet.members().filter(({ facts }) => cluster === undefined || facts.name === cluster)
+}
+
 export function reachable({ fleet }: MembersPluginOptions, { cluster }: ProxyRequest): readonly Member[] {
-  const members = fleet.members().filter(({ facts }) => cluster === undefined || facts.name === cluster)
+  const members = asked({ fleet }, { cluster })
   const known = members.filter(({ facts }) => facts.unreachable === undefined)
   return known.length > 0 ? known : members
 }
