@@ -74,7 +74,8 @@ export function memberDiscovery(fleet: Fleet, discovery: DiscoveryTracker): Memb
   }
 }
 
-interface Fields {
+/** Which fields a kind has. */
+export interface PluginFields {
   readonly fields: FieldSource
 }
 
@@ -88,7 +89,7 @@ interface SearchParts {
 
 function searchRoutes(
   { search, runtime: { clock } }: ServiceOptions,
-  { fleet, cache, columns, fields, ...parts }: PluginParts & Fields,
+  { fleet, cache, columns, fields, ...parts }: PluginParts & PluginFields,
   { known }: DiscoveryTracker,
   { source, native, letters, metrics }: SearchParts,
 ): Route[] {
@@ -125,7 +126,7 @@ function searchRoutes(
 
 function proxyRoutes(
   { proxy, writeGuard: guard, lastPlugin, runtime: { clock, random } }: ServiceOptions,
-  parts: PluginParts & Fields,
+  parts: PluginParts & PluginFields,
   others: readonly Plugin[],
 ): Route[] {
   if (!proxy) return []

@@ -46,7 +46,7 @@ import { cachedShards, registryStats } from './registry-stats.ts'
 import { openRegistryStore, type RegistryStoreOptions } from './registry-store.ts'
 import { LiveBudget } from '../proxy/live/live-budget.ts'
 import { createPlugins } from './proxy-plugins.ts'
-import { memberDiscovery, routesOf, type PluginParts } from './routes.ts'
+import { memberDiscovery, routesOf, type PluginFields, type PluginParts } from './routes.ts'
 import { openOwnIndex } from './own-index.ts'
 import { mirrorSource, ownSource } from './search-source.ts'
 import { openDeadLetters } from './search-store.ts'
@@ -82,7 +82,7 @@ export interface ServiceOptions extends RegistryStoreOptions {
   /** Where the Secrets are that registries name; default: nowhere. */
   readonly secrets?: SecretsSource
   /** The last plugin of the proxy: what nobody registered. */
-  readonly lastPlugin: (parts: PluginParts) => Plugin
+  readonly lastPlugin: (parts: PluginParts & PluginFields) => Plugin
   /** Something of ours broke that nobody waits for: the process should end. */
   readonly onFault: (error: unknown) => void
 }

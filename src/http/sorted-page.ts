@@ -13,7 +13,10 @@ import type { Sortable, SortBy, SortKey, SortTerm } from './sort-by.ts'
 import { comparator } from './sort-by.ts'
 import { sortInSlices } from './sort-in-slices.ts'
 
-interface Sorted extends Sortable {
+/** An object with the keys by which it is sorted. */
+export type Sorted = Sortable
+
+interface Indexed extends Sorted {
   readonly index: number
 }
 
@@ -36,33 +39,42 @@ export async function readSortedPage<Item extends PageObject>(
     ...(start === undefined ? {} : stateOf(start)),
   })
   const all = request.selection.nothing ? [] : await withKeys(snapshot, request, sortBy.terms)
-  const compare = comparator(sortBy.terms)
-  const ordered = await sortInSlices(
-    cursor === undefined ? all : all.filter((each) => compare(each, cursor) > 0),
-    compare,
-  )
-  const shown = ordered.slice(0, request.limit ?? ordered.length)
+  const { shown, remaining } = await orderedPage(all, sortBy, cursor, request.limit)
   const last = shown.at(-1)
   const version = start?.version ?? encodeVersionMap(snapshot.versions)
-  const more = ordered.length > shown.length && last !== undefined
+  const more = remaining > 0 && last !== undefined
   return {
     length: shown.length,
-    at: (i) => snapshot.at((shown[i] as Sorted).index),
-    bytesAt: (i) => snapshot.bytesAt((shown[i] as Sorted).index),
+    at: (i) => snapshot.at((shown[i] as Indexed).index),
+    bytesAt: (i) => snapshot.bytesAt((shown[i] as Indexed).index),
     version,
     continue: more ? encodeCursor(version, sortBy, last) : '',
-    remaining: more ? ordered.length - shown.length : undefined,
+    remaining: more ? remaining : undefined,
   }
+}
+
+/** Of everything there is, what stands behind the cursor, in order, and how much follows it. */
+export async function orderedPage<Item extends Sorted>(
+  all: readonly Item[],
+  { terms }: SortBy,
+  cursor: Sortable | undefined,
+  limit: number | undefined,
+): Promise<{ readonly shown: readonly Item[]; readonly remaining: number }> {
+  const compare = comparator(terms)
+  const behind = cursor === undefined ? all : all.filter((each) => compare(each, cursor) > 0)
+  const ordered = await sortInSlices(behind, compare)
+  const shown = ordered.slice(0, limit ?? ordered.length)
+  return { shown, remaining: ordered.length - shown.length }
 }
 
 async function withKeys(
   snapshot: ReturnType<PageSource['snapshot']>,
   request: PageRequest,
   terms: readonly SortTerm[],
-): Promise<Sorted[]> {
+): Promise<Indexed[]> {
   const { fields } = request.selection
   const breather = new Breather()
-  const all: Sorted[] = []
+  const all: Indexed[] = []
   for (let index = 0; index < snapshot.length; index++) {
     const bytes = snapshot.bytesAt(index)
     let parsed: JsonObject | undefined
@@ -76,7 +88,8 @@ async function withKeys(
   return all
 }
 
-interface Cursor extends Sortable {
+/** Where the page before ended. */
+export interface Cursor extends Sortable {
   readonly rv: string
   /** The position as it stands in the token. */
   readonly position: string
@@ -84,12 +97,13 @@ interface Cursor extends Sortable {
 
 const SORTED = 'sorted:'
 
-function encodeCursor(version: string, { text }: SortBy, { keys, item }: Sorted): string {
+export function encodeCursor(version: string, { text }: SortBy, { keys, item }: Sorted): string {
   const position = Buffer.from(JSON.stringify({ by: text, keys, item })).toString('base64url')
   return encodeContinueToken({ rv: version, cluster: '', continue: SORTED + position })
 }
 
-function decodeCursor(token: string, sortBy: SortBy): Cursor {
+/** Throws `badRequest` for a token of a list in another order. */
+export function decodeCursor(token: string, sortBy: SortBy): Cursor {
   const decoded = decodeContinueToken(token)
   if (decoded?.continue.startsWith(SORTED) !== true) throw foreignToken()
   const cursor = parseCursor(Buffer.from(decoded.continue.slice(SORTED.length), 'base64url').toString('utf8'))

@@ -8,6 +8,7 @@ import type { ClusterName, ResourceVersion } from '../../kube/names.ts'
 import { StatusError } from '../../kube/status-error.ts'
 import type { Clock } from '../../util/clock.ts'
 import { DeadlineError, withDeadline } from '../../http/deadline.ts'
+import { parseObject, type Selection } from '../../http/selection.ts'
 import { faultOfError, faultOfResponse, MemberFault } from './member-fault.ts'
 import type { MemberTable } from './member-table.ts'
 import { isTable, parseMemberTable } from './member-table.ts'
@@ -18,6 +19,8 @@ export interface LiveReadOptions {
   readonly signal: AbortSignal
   /** JSON, or a Table that falls back to it. */
   readonly accept: string
+  /** Which objects are kept; default: all. */
+  readonly fields?: Selection['fields']
   /** When the whole answer has to be there, by the monotonic clock: who has not answered then is named. Default: no limit. */
   readonly untilMs?: number | undefined
   /** Asked for room before a part of a list is kept; throws where there is none. Default: there always is. */
@@ -85,10 +88,13 @@ async function pageOf(
   response: MemberResponse,
   cluster: ClusterName,
   target: LiveTarget,
-  { accept, hold }: LiveReadOptions,
+  { accept, hold, fields }: LiveReadOptions,
 ): Promise<MemberPage> {
   const objects: CanonicalObject[] = []
-  const splitter = new ListSplitter({ maxObjectBytes: MAX_OBJECT_BYTES, onItem: collector(objects, cluster, target) })
+  const splitter = new ListSplitter({
+    maxObjectBytes: MAX_OBJECT_BYTES,
+    onItem: collector(objects, cluster, target, fields),
+  })
   let bytes = 0
   let table: Uint8Array[] | undefined
   for await (const chunk of response.body) {
@@ -107,12 +113,18 @@ async function pageOf(
   return { cluster, version: head.resourceVersion as ResourceVersion, continue: head.continue, objects, table }
 }
 
-function collector(objects: CanonicalObject[], cluster: ClusterName, target: LiveTarget): (item: Uint8Array) => void {
+function collector(
+  objects: CanonicalObject[],
+  cluster: ClusterName,
+  target: LiveTarget,
+  fields: Selection['fields'],
+): (item: Uint8Array) => void {
   const allowed = target.namespaces(cluster)
   const identity = { apiVersion: apiVersionOf(target.gvr), kind: target.kind, cluster }
   return (item) => {
     const object = canonicalize(item, identity)
-    if (allowed === undefined || allowed.has(object.meta.namespace)) objects.push(object)
+    if (allowed?.has(object.meta.namespace) === false) return
+    if (fields === undefined || fields(parseObject(object.bytes))) objects.push(object)
   }
 }
 

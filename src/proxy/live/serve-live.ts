@@ -5,18 +5,20 @@ import { negotiate } from '../../http/accept.ts'
 import { sendBytes } from '../../http/answer.ts'
 import { requestedColumns, wantsClusterColumn } from '../../http/cluster-column.ts'
 import type { ColumnSource } from '../../http/column-source.ts'
-import { CLUSTER_FIELD, clusterPattern } from '../../http/field-source.ts'
+import type { FieldSource } from '../../http/field-source.ts'
 import { freshnessHeaders } from '../../http/freshness.ts'
 import type { ListOptions } from '../../http/list-options.ts'
 import { parseListOptions } from '../../http/list-options.ts'
 import type { ListMetadata, ObjectAnswer } from '../../http/object-list.ts'
 import { parseIncludeObject, sendList, sendObject } from '../../http/object-list.ts'
 import type { Rights } from '../../http/rights.ts'
+import { parseSortBy } from '../../http/sort-by.ts'
 import { pathNotFound } from '../../http/status-response.ts'
 import { jsonToYaml } from '../../http/yaml.ts'
-import { withResourceVersion } from '../../kube/canonical-object.ts'
+import { withResourceVersion, type CanonicalObject } from '../../kube/canonical-object.ts'
+import type { KindColumns } from '../../kube/columns/column.ts'
 import { columnsOf, defaultColumns } from '../../kube/columns/index.ts'
-import { FieldSelector, parseFieldSelector } from '../../kube/field-selector.ts'
+import { parseFieldSelector } from '../../kube/field-selector.ts'
 import { apiVersionOf } from '../../kube/group-version.ts'
 import { encodeVersionMap } from '../../kube/multi-cluster-version.ts'
 import type { ClusterName, ResourceVersion } from '../../kube/names.ts'
@@ -29,13 +31,15 @@ import type { WatchGuards } from '../watch/watch-guards.ts'
 import type { AdmittedTarget } from './admit-target.ts'
 import { admitTarget } from './admit-target.ts'
 import { readLiveObject } from './live-get.ts'
-import { readLiveList } from './live-list.ts'
+import { readLiveList, type LiveList } from './live-list.ts'
+import { liveSelection } from './live-selection.ts'
+import { readLiveSorted, type LiveSortedList } from './live-sorted.ts'
 import type { LiveBudget } from './live-budget.ts'
 import { createLiveWatch } from './live-watch.ts'
 import { absenceOf } from './member-fault.ts'
 import type { MemberTable } from './member-table.ts'
 import { joinTables } from './member-table.ts'
-import type { LiveReadOptions, MemberPage } from './read-list.ts'
+import type { LiveReadOptions } from './read-list.ts'
 import type { LiveTarget } from './target.ts'
 
 export interface LiveServices {
@@ -43,6 +47,8 @@ export interface LiveServices {
   readonly columns: ColumnSource
   readonly clock: Clock
   readonly random: Random
+  /** Undefined: only the fields that members know. */
+  readonly fields?: FieldSource | undefined
   /** Undefined: live lists may take any memory. */
   readonly budget?: LiveBudget | undefined
   /** Undefined: everybody sees everything. */
@@ -65,41 +71,19 @@ export async function serveLive(
     return get(services, request, path, target)
   }
   const parsed = parseListOptions(request.request.query, request.verb === 'watch' ? 'watch' : 'list')
-  if (request.verb === 'list') refuseSorting(request, path)
-  const { list, narrowed } = withoutClusterField(withName(parsed, path), served)
+  const known = request.verb === 'list' ? services.fields : undefined
+  const { list, target: narrowed, fields } = await liveSelection(withName(parsed, path), served, known)
   const { target, admission } = await admitTarget(services.rights?.rights, request, path, narrowed)
   if (request.verb === 'watch') return watch(services, request, path, { target, admission }, list)
   const lease = services.budget?.lease()
   const reading = new AbortController()
   const signal = AbortSignal.any([request.request.signal, reading.signal])
   try {
-    await listAll(services, request, path, target, list, { signal, hold: lease?.hold })
+    await listAll(services, request, path, target, list, { signal, hold: lease?.hold, fields })
   } finally {
     reading.abort(new Error('the list has been answered')) // what one member made fail is not read to the end of others
     lease?.release()
   }
-}
-
-/** Sorting takes the whole list, which the cache has and the members give only piece by piece. */
-function refuseSorting({ request: { query } }: ProxyRequest, { resource }: ResourcePath): void {
-  if ((query.get('sortBy') ?? '') === '') return
-  throw badRequest(`sortBy: ${resource} are read live from the member clusters, which do not sort; register the kind`)
-}
-
-/** The members know nothing of `cluster`: only those that it names are asked, about the rest. */
-function withoutClusterField(list: ListOptions, target: LiveTarget): { list: ListOptions; narrowed: LiveTarget } {
-  const { requirements } = list.fieldSelector
-  const tests = requirements.filter(({ field }) => field === CLUSTER_FIELD)
-  if (tests.length === 0) return { list, narrowed: target }
-  const wanted = (cluster: string): boolean =>
-    tests.every(({ operator, value }) => clusterPattern(value)(cluster) === (operator === '='))
-  const rest = new FieldSelector(requirements.filter(({ field }) => field !== CLUSTER_FIELD))
-  const narrowed = {
-    ...target,
-    members: target.members.filter(({ facts }) => wanted(facts.name)),
-    absent: target.absent.filter(({ cluster }) => wanted(cluster)),
-  }
-  return { list: { ...list, fieldSelector: rest }, narrowed }
 }
 
 /** The legacy watch of one object names it in its path. */
@@ -142,28 +126,37 @@ async function listAll(
   path: ResourcePath,
   target: LiveTarget,
   list: ListOptions,
-  bounds: Pick<LiveReadOptions, 'signal' | 'hold'>,
+  bounds: Pick<LiveReadOptions, 'signal' | 'hold' | 'fields'>,
 ): Promise<void> {
   const representation = negotiate(request.request.incoming.headers.accept, 'list')
-  const own = await memberTables(services, target, representation)
+  const sortText = request.request.query.get('sortBy') ?? ''
+  // Rows that a member has made can be neither tested nor sorted.
+  const rows = sortText === '' && bounds.fields === undefined
+  const own = rows && (await memberTables(services, target, representation))
   const untilMs = services.clock.monotonicMs() + LIST_MS
   const read = { ...readOptions(services, request, own, representation), ...bounds, untilMs }
-  const result = await readLiveList({ ...read, target, namespace: path.namespace, list })
-  const live = result.pages.map(({ cluster }) => ({ cluster, state: 'live' as const, ageMs: 0 }))
+  const wanted = { ...read, target, namespace: path.namespace, list }
+  const kindColumns = (): Promise<KindColumns> => services.columns.columnsFor(target.gvr, target.kind)
+  const result: Shown =
+    sortText === ''
+      ? unsorted(await readLiveList(wanted))
+      : await readLiveSorted(wanted, parseSortBy(sortText, await kindColumns()))
+  const live = result.clusters.map((cluster) => ({ cluster, state: 'live' as const, ageMs: 0 }))
   const headers = freshnessHeaders([...live, ...result.absent])
   const metadata: ListMetadata = {
     ...(result.continue === '' && representation.as !== 'object' ? {} : { continue: result.continue }),
+    ...(result.remaining === undefined ? {} : { remainingItemCount: result.remaining }),
     resourceVersion: result.version,
   }
-  const tables = result.pages.map(({ table }) => table).filter((table) => table !== undefined)
-  if (tables.length > 0 && tables.length === result.pages.length) return sendTables(request, tables, metadata, headers)
+  const tables = result.tables?.filter((table) => table !== undefined) ?? []
+  if (tables.length > 0 && tables.length === live.length) return sendTables(request, tables, metadata, headers)
   const answer = {
     apiVersion: apiVersionOf(target.gvr),
     kind: target.kind,
     metadata,
-    items: sequence(result.pages),
+    items: sequence(result.objects),
     headers,
-    columns: () => requestedColumns(request.request, services.columns.columnsFor(target.gvr, target.kind)),
+    columns: () => requestedColumns(request.request, kindColumns()),
   }
   await sendList(request, answer, representation, tableOptions(services, request))
 }
@@ -236,9 +229,23 @@ async function sendTables(
   await sendBytes(request, { headers: { 'content-type': `application/${representation.format}`, ...headers } }, bytes)
 }
 
-function sequence(pages: readonly MemberPage[]): { length: number; bytesAt(i: number): Uint8Array } {
-  const objects = pages.flatMap((page) => page.objects)
-  return { length: objects.length, bytesAt: (i) => (objects[i] as (typeof objects)[number]).bytes }
+interface Shown extends LiveSortedList {
+  /** Of each cluster that answered, in their order, where it made one. */
+  readonly tables?: readonly (MemberTable | undefined)[]
+}
+
+function unsorted({ pages, ...list }: LiveList): Shown {
+  return {
+    ...list,
+    clusters: pages.map(({ cluster }) => cluster),
+    objects: pages.flatMap(({ objects }) => objects),
+    tables: pages.map(({ table }) => table),
+    remaining: undefined,
+  }
+}
+
+function sequence(objects: readonly CanonicalObject[]): { length: number; bytesAt(i: number): Uint8Array } {
+  return { length: objects.length, bytesAt: (i) => (objects[i] as CanonicalObject).bytes }
 }
 
 function tableOptions({ clock }: LiveServices, { request }: ProxyRequest): Parameters<typeof sendList>[3] {
