@@ -11,10 +11,16 @@ export class Lifecycle {
   readonly #started: Started[] = []
   readonly #log: Logger
   readonly #clock: Clock
+  #stopping = false
 
   constructor(log: Logger, clock: Clock) {
     this.#log = log
     this.#clock = clock
+  }
+
+  /** Nothing that begins now would last. */
+  get stopping(): boolean {
+    return this.#stopping
   }
 
   /** Call after each start, in order. */
@@ -35,6 +41,7 @@ export class Lifecycle {
   }
 
   async stop(graceMs: number): Promise<void> {
+    this.#stopping = true
     const deadline = this.#clock.monotonicMs() + graceMs
     for (const { name, stop } of this.#started.splice(0).reverse()) {
       const left = Math.max(0, deadline - this.#clock.monotonicMs())

@@ -16,6 +16,7 @@ import { openLocalAccess, type LocalAccess } from './local-access.ts'
 import type { DemoConfig, UpConfig } from './options/config.ts'
 import { memberRights } from './rights.ts'
 import { createService, type Runtime, type Service } from './service.ts'
+import { welcome } from './welcome.ts'
 
 /** The commands it prints should have whole answers; a member that does not answer holds the welcome up no longer than this. */
 const WELCOME_AFTER_MS = 10_000
@@ -28,6 +29,7 @@ export async function runDemo(
   lifecycle: Lifecycle,
   onFault: OnFault,
 ): Promise<void> {
+  runtime.log.info({ clusters: config.clusters }, 'starting a simulated fleet')
   const { service, access } = await createLocalService(config, runtime, lifecycle, onFault)
   const demo = await startDemoFleet({
     fleet: service.fleet,
@@ -39,10 +41,13 @@ export async function runDemo(
   lifecycle.onStop('demo fleet', () => demo.stop())
   const server = await startLocal({ service, access }, () => true, config, runtime, lifecycle)
   await service.settled(WELCOME_AFTER_MS)
-  runtime.print(welcome(server.url, `${demo.urls.size} simulated clusters: ${[...demo.urls.keys()].join(', ')}`))
+  if (lifecycle.stopping) return
+  const what = `${demo.urls.size} simulated clusters, read-only: ${[...demo.urls.keys()].join(', ')}`
+  runtime.print(welcome({ url: server.url, what }))
 }
 
 export async function runUp(config: UpConfig, runtime: Runtime, lifecycle: Lifecycle, onFault: OnFault): Promise<void> {
+  runtime.log.info({ kubeconfig: config.kubeconfig, contexts: config.contexts }, 'starting')
   const { service, access } = await createLocalService(config, runtime, lifecycle, onFault)
   const provider = new KubeconfigProvider({
     files: config.kubeconfig.split(path.delimiter).filter((file) => file !== ''),
@@ -57,8 +62,10 @@ export async function runUp(config: UpConfig, runtime: Runtime, lifecycle: Lifec
   lifecycle.run('kubeconfig', (signal) => provider.run(signal), onFault)
   const server = await startLocal({ service, access }, () => provider.synced, config, runtime, lifecycle)
   await service.settled(WELCOME_AFTER_MS)
+  if (lifecycle.stopping) return
   const hint = await access.announce(server.url)
-  runtime.print(welcome(server.url, `contexts ${config.contexts.join(', ')} of ${config.kubeconfig}`) + (hint ?? ''))
+  const what = `The contexts ${config.contexts.join(', ')} of ${config.kubeconfig}${config.allowWrites ? '' : ', read-only'}`
+  runtime.print(welcome({ url: server.url, what }) + (hint ?? ''))
 }
 
 interface Local {
@@ -141,15 +148,4 @@ async function ensureDefaultRegistry(registries: ResourceRegistries): Promise<vo
     metadata: { name: DEFAULT_REGISTRY_NAME, uid: '', resourceVersion: '', creationTimestamp: '' },
     spec: DEFAULT_REGISTRY_SPEC,
   })
-}
-
-function welcome(url: string, what: string): string {
-  const base = `${url}/apis/${SEARCH_GROUP_VERSION}`
-  return [
-    `Fleetsearch listens on ${url} (${what}). Try:`,
-    `  curl -s ${base}/search/cache/apis/apps/v1/deployments`,
-    `  kubectl --server ${base}/proxying/karmada/proxy get pods -A -o wide`,
-    `  curl -s '${base}/search/query?q=image:nginx%20restarts>0&facets=cluster,namespace'`,
-    '',
-  ].join('\n')
 }

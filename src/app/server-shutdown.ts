@@ -48,7 +48,8 @@ export async function stopServer(
   if (server.announceClose() > 0 && !sendRetryAfter) await delay(NOTICE_MS, clock)
   const { open } = requests
   const watches = requests.watches.open
-  log.info({ open, watches, sendRetryAfter }, 'no longer accepting requests')
+  const isIdle = open === 0 && watches === 0
+  log[isIdle ? 'debug' : 'info']({ open, watches, sendRetryAfter }, 'no longer accepting requests')
   if (!sendRetryAfter) {
     const closed = server.close(leftMs())
     await requests.watches.end(watchGraceMs, clock)

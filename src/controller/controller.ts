@@ -162,7 +162,10 @@ export class Controller {
       logger.warn({ registry, reason, problem: message }, 'a registry asks for what cannot be cached')
     }
     if (plan.shards.length !== this.#plan.shards.length) {
-      logger.info({ resources: plan.resources.length, shards: plan.shards.length }, 'what is cached changes')
+      logger.info(
+        { resources: plan.resources.length, shards: plan.shards.length },
+        'the set of cached resources has changed',
+      )
     }
   }
 

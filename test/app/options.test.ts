@@ -434,8 +434,19 @@ describe('commands', () => {
     assert.ok('print' in help && help.print.includes('--port int'))
   })
   it('names an unknown command', () => {
-    assert.equal(faults(['dmeo'])[0], 'unknown command "dmeo"')
+    assert.equal(faults(['dmeo'])[0], 'unknown command "dmeo"; did you mean demo?')
   })
+  it('says which flag may have been meant, and where they are shown', () => {
+    assert.deepEqual(faults(['demo', '--prot', '9090', '--clutsers=2', '--zzz']), [
+      'unknown flag: --prot; did you mean --port?',
+      'unknown flag: --clutsers; did you mean --clusters?',
+      'unknown flag: --zzz',
+    ])
+    assert.throws(() => readCommandLine(['up', '--prot=1', '--kubeconfig=/'], {}, ''), {
+      advice: /"fleetsearch up --help"/,
+    })
+  })
+
   it('takes what follows an unknown flag for its value', () => {
     assert.deepEqual(faults(['demo', '--data-dir', '/tmp/x', 'stray']), [
       'unknown flag: --data-dir',

@@ -1,9 +1,15 @@
 /** `fleetsearch demo` as somebody meets it who has just installed it: the commands it prints, kubectl, its end. */
 import assert from 'node:assert/strict'
-import { createServer, connect, type AddressInfo, type Socket } from 'node:net'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { readdirSync } from 'node:fs'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { createServer, connect, type AddressInfo, type Socket } from 'node:net'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
+import { until } from '../support/fake-clock.ts'
 import { freePorts } from '../support/free-port.ts'
 import {
   BASE,
@@ -84,20 +90,22 @@ describe('fleetsearch demo', () => {
   it('prints three commands, and each of them works as it is printed', async () => {
     const commands = [...demo.output().matchAll(/^ {2}(curl|kubectl) (.*)$/gm)].map(([, program, rest]) => ({
       program,
-      words: rest!.split(' ').map((word) => word.replace(/^'(.*)'$/, '$1')),
+      // Quoted as a shell reads it.
+      words: [...rest!.matchAll(/'([^']*)'|(\S+)/g)].map(([, quoted, plain]) => quoted ?? plain!),
     }))
     assert.equal(commands.length, 3)
     for (const { program, words } of commands) {
       if (program === 'kubectl') {
-        const { code, stdout } = await tryKubectl(words)
-        assert.equal(code, 0)
-        assert.match(stdout, /NAMESPACE\s+NAME\s+READY/)
+        const { code, stdout, stderr } = await tryKubectl(words)
+        assert.equal(code, 0, stderr)
+        assert.match(stdout, /NAMESPACE\s+NAME\s+CLUSTER\s+READY/)
         continue
       }
       const url = words.find((word) => word.startsWith(demo.url))!
-      const answer = await demo.request(url.slice(demo.url.length))
+      assert.deepEqual(words.slice(0, 3), ['-s', '-H', 'Accept: text/csv'])
+      const answer = await demo.request(url.slice(demo.url.length), { headers: { accept: 'text/csv' } })
       assert.equal(answer.status, 200, answer.text)
-      assert.ok((answer.json() as List).items.length > 0, url)
+      assert.ok(answer.text.trim().split('\n').length > 4, answer.text)
     }
   })
 
@@ -391,6 +399,31 @@ describe('how fleetsearch demo ends', () => {
     }
   })
 
+  for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
+    it(`ends with the npm that started it, at its ${signal}, and leaves no file`, async () => {
+      const temporary = await mkdtemp(path.join(tmpdir(), 'fleetsearch-npm-test-'))
+      const npm = spawn('npm', ['start', '--', '--port=0', '--clusters=1'], {
+        cwd: path.join(import.meta.dirname, '../..'),
+        env: { ...process.env, TMPDIR: temporary },
+        stdio: ['ignore', 'pipe', 'ignore'],
+      })
+      let output = ''
+      npm.stdout.setEncoding('utf8').on('data', (text: string) => (output += text))
+      const ended = once(npm.stdout, 'close')
+      const left = (): string[] => readdirSync(temporary).filter((name) => name.startsWith('fleetsearch-')) // npm has its own
+      try {
+        await until(() => /listens on (http:\S+)/.test(output), 'the welcome', 60_000)
+        assert.equal(left().length, 1)
+        npm.kill(signal)
+        await ended // by the last of those that hold it
+        await until(() => left().length === 0, 'the end of the program')
+      } finally {
+        npm.kill('SIGKILL')
+        await rm(temporary, { recursive: true, force: true, maxRetries: 3 })
+      }
+    })
+  }
+
   it('says that a port is in use, and exits 1', async () => {
     const server = createServer()
     await new Promise<void>((resolve) => {
@@ -401,9 +434,9 @@ describe('how fleetsearch demo ends', () => {
       const { code, stdout, stderr } = await runProgram(['demo', `--port=${port}`])
       assert.equal(code, 1)
       assert.equal(stdout, '')
-      const message = stderr.trimEnd().split('\n').at(-1)
-      const advice = 'the port is in use by another program; choose another with --port'
-      assert.equal(message, `fleetsearch: cannot listen on 127.0.0.1:${port}: ${advice}`)
+      const message = stderr.trimEnd().split('\n').at(-1) ?? ''
+      const advice = 'the port is in use by another program; choose another with --port ("'
+      assert.ok(message.startsWith(`fleetsearch: cannot listen on 127.0.0.1:${port}: ${advice}`), message)
     } finally {
       server.close()
     }

@@ -53,7 +53,7 @@ export async function startLocal(command: 'demo' | 'up', options: LocalOptions =
   const logPath = path.join(folder, 'output')
   const running = await startGuarded({
     command: process.execPath,
-    args: [PROGRAM, command, '--port=0', ...(options.flags ?? [])],
+    args: [PROGRAM, command, '--port=0', '--log-format=json', ...(options.flags ?? [])],
     logPath,
     env: { TMPDIR: temporary, HOME: folder, XDG_DATA_HOME: folder, ...options.env },
     folder,

@@ -76,6 +76,7 @@ export async function startWholeService({
   const service = await createService({
     config: {
       logLevel: 'warn',
+      logFormat: 'json',
       staleClusters: 'keep',
       syncTimeoutMs: 5_000,
       watchWindowBytes: 1 << 20,

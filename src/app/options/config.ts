@@ -5,7 +5,7 @@
 import { existsSync } from 'node:fs'
 import path from 'node:path'
 import { originPattern } from '../../apiserver/cors.ts'
-import type { LogLevel } from '../../telemetry/logger.ts'
+import type { LogFormat, LogLevel } from '../../telemetry/logger.ts'
 import type { EngineEndpoint } from '../../backendstore/engine-store.ts'
 import { auditConfig, type AuditConfig } from './audit-config.ts'
 import { engineConfig, installationId } from './engine-config.ts'
@@ -15,6 +15,7 @@ import type { FlagSpec } from './flag-spec.ts'
 import { KARMADA_SEARCH_FLAGS } from './karmada-search-flags.ts'
 import { leaderElectionConfig, type LeaderElectionConfig } from './leader-election-config.ts'
 import { DEMO_FLAGS, SERVE_FLAGS, UP_FLAGS } from './local-flags.ts'
+import { nearestName } from './nearest-name.ts'
 import { helpOf, parseFlags } from './parse-flags.ts'
 import { profilingConfig, type ProfilingConfig } from './profiling-config.ts'
 import type { ShutdownOptions } from '../server-shutdown.ts'
@@ -31,6 +32,8 @@ export type SearchStoreMode = 'embedded' | 'registry' | 'off'
 
 export interface CommonConfig {
   readonly logLevel: LogLevel
+  /** `auto`: as it suits the command and where it logs to. */
+  readonly logFormat: LogFormat | 'auto'
   readonly staleClusters: 'keep' | 'drop'
   readonly syncTimeoutMs: number
   readonly watchWindowBytes: number
@@ -107,9 +110,13 @@ export type Config = DemoConfig | UpConfig | ServeConfig
 
 /** The command line cannot be carried out; `message` names every fault, one a line. */
 export class UsageError extends Error {
-  constructor(faults: readonly string[]) {
+  /** Where more is said; empty: nowhere. */
+  readonly advice: string
+
+  constructor(faults: readonly string[], advice = '') {
     super(faults.join('\n'))
     this.name = 'UsageError'
+    this.advice = advice
   }
 }
 
@@ -138,7 +145,11 @@ export function readCommandLine(argv: readonly string[], env: Environment, versi
   if (first === 'version' || first === '--version') return { print: `fleetsearch ${version}\n` }
   const name = first.startsWith('-') ? 'serve' : first
   const command = COMMANDS[name]
-  if (command === undefined) throw new UsageError([`unknown command ${JSON.stringify(first)}`, usage()])
+  if (command === undefined) {
+    const nearest = nearestName(name, Object.keys(COMMANDS))
+    const hint = nearest === undefined ? '' : `; did you mean ${nearest}?`
+    throw new UsageError([`unknown command ${JSON.stringify(first)}${hint}`, usage()])
+  }
   const parsed = parseFlags(first.startsWith('-') ? argv : argv.slice(1), command.flags)
   if (parsed.help) return { print: helpOf(command.usage, command.flags) }
   const reader = new FlagReader(parsed.values, [...parsed.faults])
@@ -146,7 +157,9 @@ export function readCommandLine(argv: readonly string[], env: Environment, versi
     .filter((flag) => flag.honoured === undefined && parsed.given.has(flag.name))
     .map((flag) => `--${flag.name} is accepted and has no effect`)
   const config = complete(name as Config['command'], reader, env, version, warnings)
-  if (reader.faults.length > 0) throw new UsageError(reader.faults)
+  if (reader.faults.length > 0) {
+    throw new UsageError(reader.faults, `"fleetsearch ${name} --help" shows the flags`)
+  }
   return { run: Object.freeze(config) }
 }
 
@@ -164,6 +177,7 @@ function complete(
 ): Config {
   const common = {
     logLevel: flags.choice('log-level', ['silent', 'error', 'warn', 'info', 'debug']),
+    logFormat: flags.choice('log-format', ['auto', 'text', 'json']),
     staleClusters: flags.choice('stale-clusters', ['keep', 'drop']),
     syncTimeoutMs: flags.durationMs('sync-timeout'),
     watchWindowBytes: flags.number('watch-window-bytes', 2 ** 20, 2 ** 40),
@@ -228,6 +242,7 @@ function completeServe(common: CommonConfig, flags: FlagReader, env: Environment
   return {
     ...common,
     logLevel: common.logLevel === 'info' && verbosity >= 4 ? 'debug' : common.logLevel,
+    logFormat: common.logFormat === 'auto' && flags.text('logging-format') === 'json' ? 'json' : common.logFormat,
     command: 'serve',
     environment: env,
     kubeconfig: flags.file('kubeconfig'),

@@ -24,7 +24,7 @@ export const KARMADA_SEARCH_FLAGS: readonly FlagSpec[] = [
     group: 'logging',
     type: 'string',
     default: 'text',
-    honoured: 'text or json; JSON lines in both.',
+    honoured: 'json: as --log-format=json; text: what --log-format says.',
   },
   { name: 'logtostderr', group: 'logging', type: 'bool', default: 'true' },
   { name: 'one-output', group: 'logging', type: 'bool' },

@@ -11,6 +11,15 @@ const LOG_LEVEL: FlagSpec = {
   honoured: 'silent, error, warn, info or debug.',
 }
 
+const LOG_FORMAT: FlagSpec = {
+  name: 'log-format',
+  group: 'local',
+  type: 'string',
+  default: 'auto',
+  honoured:
+    'text (for people), json (a line for each record) or auto: json where serve does not log to a terminal, else text. Logs go to standard error.',
+}
+
 const STALE_CLUSTERS: FlagSpec = {
   name: 'stale-clusters',
   group: 'local',
@@ -73,6 +82,7 @@ const PROXY_PLUGINS: FlagSpec = {
 
 const COMMON: readonly FlagSpec[] = [
   LOG_LEVEL,
+  LOG_FORMAT,
   STALE_CLUSTERS,
   SYNC_TIMEOUT,
   WATCH_WINDOW,

@@ -5,6 +5,7 @@
 import { parseArgs } from 'node:util'
 import { parseGoDuration } from '../../kube/duration.ts'
 import type { FlagSpec, FlagValues } from './flag-spec.ts'
+import { nearestName } from './nearest-name.ts'
 
 export interface ParsedFlags {
   readonly values: FlagValues
@@ -29,7 +30,7 @@ export function parseFlags(argv: readonly string[], specs: readonly FlagSpec[]):
     const spec = [...specs, HELP].find((candidate) => candidate.name === token.name)
     const text = token.value?.replace(/^=/, '') ?? (spec?.type === 'bool' ? 'true' : undefined)
     afterUnknown = spec === undefined && token.value === undefined
-    if (spec === undefined) faults.push(`unknown flag: ${token.rawName}`)
+    if (spec === undefined) faults.push(`unknown flag: ${token.rawName}${hintFor(token.name, specs)}`)
     else if (text === undefined) faults.push(`flag needs an argument: ${token.rawName}`)
     else texts.set(spec.name, [...(texts.get(spec.name) ?? []), text])
   }
@@ -54,6 +55,14 @@ export function helpOf(usage: string, specs: readonly FlagSpec[]): string {
     return `  ${flag} ${spec.type}\n        ${spec.honoured ?? 'Accepted, without effect here.'}${fallback}`
   })
   return `${usage}\n\nFlags:\n${lines.join('\n')}\n`
+}
+
+function hintFor(typed: string, specs: readonly FlagSpec[]): string {
+  const nearest = nearestName(
+    typed,
+    specs.map(({ name }) => name),
+  )
+  return nearest === undefined ? '' : `; did you mean --${nearest}?`
 }
 
 function tokensOf(argv: readonly string[], specs: readonly FlagSpec[]) {
