@@ -186,7 +186,7 @@ export async function createService(options: ServiceOptions): Promise<Service> {
   const writes = createWriteServices({
     clock,
     metrics,
-    streams: new Streams({ limit: config.maxStreams, registry: metrics }),
+    streams: new Streams({ limit: config.maxStreams, limitPerUser: config.maxStreamsPerUser, registry: metrics }),
   })
   const parts: PluginParts = {
     fleet,

@@ -195,7 +195,7 @@ describe('sessions', () => {
     assert.equal(refused.status, 429)
     assert.equal(refused.headers['retry-after'], '1')
     assert.match(refused.body, /"reason":"TooManyRequests"/)
-    assert.match(await metrics(), /fleetsearch_streams_refused_total 1/)
+    assert.match(await metrics(), /fleetsearch_streams_refused_total\{bound="all"\} 1/)
     open[0].socket?.destroy()
     await eventually(async () => {
       const { status, socket } = await ask(P + EXEC)
@@ -203,6 +203,38 @@ describe('sessions', () => {
       return status === 101
     }, 'a place')
     open[1].socket?.destroy()
+  })
+
+  it('are bounded in number for each user, so that nobody keeps the others out', async () => {
+    const name = (request: IncomingMessage): string => String(request.headers['x-user'] ?? 'tester')
+    const { ask, metrics } = await start(
+      { m1: {} },
+      {
+        maxStreams: 5,
+        maxStreamsPerUser: 2,
+        authenticate: (request) => ({ name: name(request), uid: '', groups: [], extra: {} }),
+      },
+    )
+    const as = (user: string) => ask(P + EXEC, { headers: { 'x-user': user } })
+    const greedy = [await as('greedy'), await as('greedy')]
+    const refused = await as('greedy')
+    assert.deepEqual([refused.status, refused.headers['retry-after']], [429, '1'])
+    assert.match(refused.body, /user \\"greedy\\" has too many streams open; the limit for one user is 2/)
+    const others = [await as('one'), await as('two'), await as('three')]
+    assert.deepEqual(
+      others.map(({ status }) => status),
+      [101, 101, 101],
+    )
+    assert.match((await as('four')).body, /too many streams are open; the limit is 5/)
+    const text = await metrics()
+    assert.match(text, /fleetsearch_streams_refused_total\{bound="user"\} 1/)
+    assert.match(text, /fleetsearch_streams_refused_total\{bound="all"\} 1/)
+    assert.match(text, /fleetsearch_streams_open_most_of_one_user 2/)
+    for (const { socket } of [...greedy, ...others]) socket?.destroy()
+    await eventually(async () => /fleetsearch_streams_open_most_of_one_user 0/.test(await metrics()), 'their end')
+    const again = await as('greedy')
+    assert.equal(again.status, 101)
+    again.socket?.destroy()
   })
 
   it('end with the cluster that leaves, and no others do', async () => {

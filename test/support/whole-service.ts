@@ -39,6 +39,8 @@ export interface WholeServiceOptions
   extends Pick<ServiceOptions, 'maxRegistryBytes' | 'rights'>, Partial<Pick<ServiceOptions, 'lastPlugin'>> {
   /** Default 1,000. */
   readonly maxStreams?: number
+  /** Default: no limit. */
+  readonly maxStreamsPerUser?: number
   /** Default: one user, `tester`. */
   readonly authenticate?: Authenticator
   /** Default: everybody may do everything. */
@@ -62,6 +64,7 @@ export async function startWholeService({
   patience,
   tracing,
   maxStreams = 1_000,
+  maxStreamsPerUser = 0,
   authenticate = () => TESTER,
   authorize = allowAll,
   ...options
@@ -81,6 +84,7 @@ export async function startWholeService({
       syncTimeoutMs: 5_000,
       watchWindowBytes: 1 << 20,
       maxStreams,
+      maxStreamsPerUser,
       rights: 'off',
       dataDir: folder,
       proxyPlugins: [],

@@ -39,6 +39,8 @@ export interface CommonConfig {
   readonly watchWindowBytes: number
   /** Connections given to other protocols at once (exec, port-forward); 0: no limit. */
   readonly maxStreams: number
+  /** Of them, those of one user; 0: no limit. */
+  readonly maxStreamsPerUser: number
   /** Paths of modules. */
   readonly proxyPlugins: readonly string[]
   readonly rights: RightsMode
@@ -182,6 +184,8 @@ function complete(
     syncTimeoutMs: flags.durationMs('sync-timeout'),
     watchWindowBytes: flags.number('watch-window-bytes', 2 ** 20, 2 ** 40),
     maxStreams: flags.number('max-streams', 0, 1_000_000),
+    // A server on loopback has one user.
+    maxStreamsPerUser: command === 'serve' ? flags.number('max-streams-per-user', 0, 1_000_000) : 0,
     proxyPlugins: flags.list('proxy-plugins'),
     rights: rightsMode(command, flags),
     tracing: tracingConfig(flags, env, version),

@@ -53,6 +53,14 @@ const MAX_STREAMS: FlagSpec = {
   honoured: 'How many exec, attach, port-forward and other sessions may be open at once; 0: no limit. Beyond it: 429.',
 }
 
+const MAX_STREAMS_PER_USER: FlagSpec = {
+  name: 'max-streams-per-user',
+  group: 'local',
+  type: 'int',
+  default: '200',
+  honoured: 'How many of --max-streams one user may have; 0: no limit. Beyond it: 429.',
+}
+
 const RIGHTS =
   'Rights on results. member: of each cluster a caller sees what that cluster would show him; control-plane: what the control plane allows him, in every cluster; off: whoever may get search or proxying sees everything, as in karmada-search.'
 
@@ -196,6 +204,7 @@ export const SERVE_FLAGS: readonly FlagSpec[] = [
   SEARCH_STORE,
   SERVE_RIGHTS,
   TRACING,
+  MAX_STREAMS_PER_USER,
   ...LEADER_ELECTION_FLAGS,
   ...COMMON,
 ]

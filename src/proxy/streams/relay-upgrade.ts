@@ -32,7 +32,7 @@ export async function relayUpgrade(
   destination: Destination,
   { upgrade, identity, streams, clock }: RelayUpgradeOptions,
 ): Promise<MemberResponse | undefined> {
-  const stream = streams.enter(upgrade.protocol)
+  const stream = streams.enter(upgrade.protocol, request.request.user.name)
   try {
     const headers = { ...upgradeRequestHeaders(request), ...auditId(request), ...identity }
     const answer = await ask(request, destination, upgrade.protocol, headers)
