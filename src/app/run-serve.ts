@@ -33,7 +33,8 @@ import type { Lifecycle } from './lifecycle.ts'
 import type { ServeConfig } from './options/config.ts'
 import { openProfiling } from './profiling.ts'
 import { serveRights } from './rights.ts'
-import { createService, type Runtime, type Service } from './service.ts'
+import { openPeers, PEER_LIMITS } from './peers.ts'
+import { createService, type Runtime, type Service, type ServiceOptions } from './service.ts'
 import { tlsOptions } from './tls.ts'
 import { registryEncryption } from './registry-encryption.ts'
 import { WatchedFiles } from './watched-files.ts'
@@ -77,6 +78,7 @@ export async function runServe(
     leadership: await electedBy(config.leaderElection, runtime, () =>
       connect('leader election client', config.kubeconfig, ELECTION_LIMITS),
     ),
+    peers: peersOf(config, connect, runtime, lifecycle, onFault),
     installation: controlPlaneInstallation(host),
     secrets: { client: host, observe },
     lastPlugin: (parts) => createKarmadaPlugin({ ...parts, host, clock, random }),
@@ -122,6 +124,7 @@ export async function runServe(
     runtime,
     lifecycle,
   ).then((server) => {
+    service.serving()
     log.info({ url: server.url }, 'serving')
   })
 }
@@ -133,6 +136,20 @@ function clientMaker(config: ServeConfig, { clock }: Runtime, lifecycle: Lifecyc
     const client = await controlPlaneClient(limits, kubeconfig ?? config.kubeconfig, config.environment, clock)
     lifecycle.onStop(what, () => client.close())
     return client
+  }
+}
+
+function peersOf(
+  { peers, syncTimeoutMs, kubeconfig }: ServeConfig,
+  connect: Connect,
+  runtime: Runtime,
+  lifecycle: Lifecycle,
+  onFault: (error: unknown) => void,
+): ServiceOptions['peers'] {
+  if (peers === undefined) return undefined
+  return async ({ metrics }) => {
+    const client = await connect('peers client', kubeconfig, PEER_LIMITS)
+    return openPeers({ config: peers, client, metrics, runtime, lifecycle, syncTimeoutMs, onFault })
   }
 }
 

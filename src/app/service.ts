@@ -48,6 +48,7 @@ import { LiveBudget } from '../proxy/live/live-budget.ts'
 import { createPlugins } from './proxy-plugins.ts'
 import { memberDiscovery, routesOf, type PluginFields, type PluginParts } from './routes.ts'
 import { openOwnIndex } from './own-index.ts'
+import type { OpenPeers } from './peers.ts'
 import { mirrorSource, ownSource } from './search-source.ts'
 import { openDeadLetters } from './search-store.ts'
 import { StoreMirrors, type SecretsSource } from './store-mirrors.ts'
@@ -75,6 +76,8 @@ export interface ServiceOptions extends RegistryStoreOptions {
   readonly rights?: ((parts: Pick<Service, 'fleet' | 'metrics'>) => FollowedRights) | undefined
   /** Decides whether this replica does what only one may do; default: it is the only one. */
   readonly leadership?: (parts: Pick<Service, 'metrics'>) => FollowedLeadership
+  /** Other replicas that read and write the same clusters; default: none. */
+  readonly peers?: ((parts: Pick<Service, 'metrics'>) => Promise<OpenPeers>) | undefined
   /** Opens the search engines that registries name; default: as they are. */
   readonly openEngine?: OpenEngineStore
   /** Names this installation in search engines, where no flag does; default: what the folder keeps. */
@@ -105,6 +108,8 @@ export interface Service {
   start(fleetSynced: () => boolean): void
   /** Resolves when the first sync is over and searchable, or when `limitMs` have passed. */
   settled(limitMs: number): Promise<void>
+  /** Its port is ours; to be called when it listens. */
+  serving(): void
   /** Readiness ends; called before the server drains. */
   notReady(): void
 }
@@ -183,10 +188,13 @@ export async function createService(options: ServiceOptions): Promise<Service> {
   })
   const guarded =
     rights === undefined ? undefined : { rights, guards: new WatchGuards({ rights, cache, clock, onFault }) }
+  const peers = await options.peers?.({ metrics })
   const writes = createWriteServices({
     clock,
+    cache,
     metrics,
     streams: new Streams({ limit: config.maxStreams, limitPerUser: config.maxStreamsPerUser, registry: metrics }),
+    peers: peers?.peers,
   })
   const parts: PluginParts = {
     fleet,
@@ -217,7 +225,12 @@ export async function createService(options: ServiceOptions): Promise<Service> {
       },
       sync,
     }),
-    checks: [sync, ...(options.search ? [index] : []), ...mediumChecks(options.etcd, registryStore, clock)],
+    checks: [
+      sync,
+      ...(options.search ? [index] : []),
+      ...mediumChecks(options.etcd, registryStore, clock),
+      ...(peers === undefined ? [] : [peers.check]),
+    ],
     start(fleetSynced) {
       sync.start(fleetSynced)
       whoIsThere = fleetSynced
@@ -243,6 +256,9 @@ export async function createService(options: ServiceOptions): Promise<Service> {
       const limit = sleep(limitMs, clock, late.signal).catch(() => undefined)
       await Promise.race([indexed(), limit])
       late.abort()
+    },
+    serving() {
+      peers?.serving()
     },
     notReady() {
       sync.stop()

@@ -105,7 +105,7 @@ describe('deploy/rbac.yaml', () => {
     }
   })
 
-  it('lets Fleetsearch do with its Lease what the election asks for, and nothing with others', async () => {
+  it('lets Fleetsearch do with its Leases what the election and the replicas ask for, and nothing with others', async () => {
     const role = roles.find(({ metadata }) => metadata.name === 'fleetsearch-leader-election')
     const line = readCommandLine(['serve'], {}, '0.0.0')
     const election = 'run' in line ? (line.run as ServeConfig).leaderElection : undefined
@@ -118,12 +118,11 @@ describe('deploy/rbac.yaml', () => {
     await candidate.stop()
     const verbs: Readonly<Record<string, string>> = { GET: 'get', POST: 'create', PUT: 'update' }
     const asked = new Set(server.requests.map((request) => verbs[request.split(' ')[0] ?? '']))
+    const peers = 'run' in line ? (line.run as ServeConfig).peers : undefined
+    const names = [election.lease.name, peers?.lease.name]
     for (const { apiGroups, resources, resourceNames, verbs } of role.rules) {
       assert.deepEqual([apiGroups, resources], [['coordination.k8s.io'], ['leases']])
-      assert.deepEqual(
-        resourceNames ?? election.lease.name,
-        verbs.includes('create') ? election.lease.name : [election.lease.name],
-      )
+      assert.deepEqual(resourceNames, verbs.includes('create') ? undefined : names)
     }
     assert.deepEqual(new Set(role.rules.flatMap((rule) => rule.verbs)), asked)
   })

@@ -6,6 +6,7 @@ import { createProxyHandler } from '../../src/proxy/framework.ts'
 import type { Plugin } from '../../src/proxy/plugin.ts'
 import { createCachePlugin } from '../../src/proxy/plugins/cache.ts'
 import { createClusterPlugin } from '../../src/proxy/plugins/cluster.ts'
+import type { FencePeers } from '../../src/proxy/write/fences.ts'
 import { createWriteServices } from '../../src/proxy/write/write.ts'
 import { createLivePlugin } from '../../src/proxy/plugins/live.ts'
 import { WatchGuards } from '../../src/proxy/watch/watch-guards.ts'
@@ -26,12 +27,14 @@ export interface ApiOptions {
   readonly rights?: Rights
   /** Default: only the fields of a real API server. */
   readonly fields?: FieldSource
+  /** Default: there are no other replicas. */
+  readonly peers?: FencePeers | undefined
 }
 
 export function fleetApi(
   fleet: TestFleet,
   members: MemberWorld,
-  { behind = [], rights, fields }: ApiOptions = {},
+  { behind = [], rights, fields, peers }: ApiOptions = {},
 ): ApiHandler {
   const { cache, columns, clock, known } = fleet
   const clusters = { names: () => fleet.clusters }
@@ -39,7 +42,7 @@ export function fleetApi(
   const guarded = rights === undefined ? undefined : { rights, guards: guardsOf(rights, fleet) }
   const sources = { fleet: members.fleet, discovery: members.discovery }
   const live = { cache, columns, fields, clock, random: () => 0, rights: guarded, ...sources }
-  const writes = createWriteServices({ clock: members.clock })
+  const writes = createWriteServices({ clock: members.clock, cache, peers })
   const livePlugin = createLivePlugin(live)
   const plugins = [
     createCachePlugin({ ...live, writes: { fences: writes.fences, live: livePlugin.connect } }),

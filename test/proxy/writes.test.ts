@@ -4,6 +4,8 @@ import { test } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import http from 'node:http'
 import type { MemberRequest } from '../../src/fleet/member.ts'
+import type { FencePeers } from '../../src/proxy/write/fences.ts'
+import { until } from '../support/fake-clock.ts'
 import type { Loopback } from '../http/loopback.ts'
 import { P, PREFIX, withApi } from './api-fixture.ts'
 import { decodeToken, pod, podFleet, PODS, token, type TestFleet } from './fleet-fixture.ts'
@@ -29,6 +31,7 @@ async function withWorld(
   reply: (request: MemberRequest) => Reply,
   run: (world: World) => Promise<void>,
   object = pod('default', 'p'),
+  peers?: FencePeers,
 ): Promise<void> {
   const fleet = podFleet({ m1: { objects: [object], version: 5 }, m2: { objects: [], version: 1 } })
   const members = new MemberWorld(fleet.clock)
@@ -40,7 +43,7 @@ async function withWorld(
     })
     members.engage(cluster, client, [served('pods', 'Pod')])
   }
-  await withApi(fleet, members, (api) => run({ api, fleet, asked }))
+  await withApi(fleet, members, (api) => run({ api, fleet, asked }), { peers })
 }
 
 const json = { 'content-type': 'application/json' }
@@ -226,3 +229,198 @@ test('a cluster there is none of is 404, with a warning: kubectl takes 404 of di
       }
     },
   ))
+
+/** Other replicas as the fences see them: they say what the test says. */
+class ScriptedPeers implements FencePeers {
+  isCovered = true
+  reason: string | undefined
+  readonly announced: unknown[] = []
+  answer: () => Promise<void> = () => Promise.resolve()
+  tell: (notice: unknown, ageMs: number) => void = () => undefined
+
+  refusal(): string | undefined {
+    return this.reason
+  }
+
+  announce(fence: unknown): Promise<void> {
+    this.announced.push(fence)
+    return this.answer()
+  }
+
+  covered(): boolean {
+    return this.isCovered
+  }
+
+  onAnnounced(listener: (notice: unknown, ageMs: number) => void): void {
+    this.tell = listener
+  }
+}
+
+const patch = (api: Loopback) =>
+  api.ask(P + PATH, { method: 'PATCH', headers: { 'content-type': 'application/merge-patch+json' }, body: '{}' })
+
+test('other replicas: nobody is told of a write before they are, and nothing is sent where they cannot be told', () => {
+  const peers = new ScriptedPeers()
+  return withWorld(
+    () => written('7'),
+    async ({ api, fleet, asked }) => {
+      let heard = (): void => undefined
+      peers.answer = () => new Promise((resolve) => (heard = resolve))
+      let isAnswered = false
+      const writing = patch(api).then((answer) => {
+        isAnswered = true
+        return answer
+      })
+      await until(() => peers.announced.length === 1)
+      assert.equal(isAnswered, false)
+      heard()
+      assert.equal((await writing).status, 200)
+      const awaited = { kind: 'version', version: '7', namespace: 'default', name: 'p' }
+      assert.deepEqual(peers.announced, [{ group: '', resource: 'pods', cluster: 'm1', clusterUid: 'uid-m1', awaited }])
+      fleet.shard('m1', PODS).put(pod('default', 'p'), 7)
+      peers.answer = () => Promise.reject(new Error('they are deaf'))
+      const unsure = await patch(api)
+      assert.equal(unsure.status, 504)
+      assert.match(unsure.json.message, /has carried it out, and other replicas could not be told of it: they are deaf/)
+      asked.length = 0
+      peers.reason = 'nobody knows this one'
+      const refused = await patch(api)
+      assert.deepEqual([refused.status, asked.length], [503, 0])
+      assert.match(refused.json.message, /no write is sent now: nobody knows this one/)
+      assert.equal((await api.ask(`${P}${PATH}?dryRun=All`, { method: 'DELETE' })).status, 200, 'changes nothing')
+    },
+    undefined,
+    peers,
+  )
+})
+
+test('other replicas: what one of them has written is waited for here, then read from the member, for a minute', () => {
+  const peers = new ScriptedPeers()
+  return withWorld(
+    () => written('8'),
+    async ({ api, fleet }) => {
+      const chosen = `${PREFIX}/proxying/cluster.m1/proxy${PATH}`
+      const version = async (): Promise<unknown> => decodeToken((await api.ask(chosen)).json.metadata.resourceVersion)
+      const fence = (awaited: object, more: object = {}) => ({
+        group: '',
+        resource: 'pods',
+        cluster: 'm1',
+        clusterUid: 'uid-m1',
+        awaited,
+        ...more,
+      })
+      const seven = { kind: 'version', version: '7', namespace: 'default', name: 'p' }
+      // What is none, of another cluster of that name, of a kind that nobody registered, or long past, holds nothing up.
+      for (const notice of [
+        undefined,
+        7,
+        {},
+        fence({}),
+        fence({ ...seven, version: 7 }),
+        fence(seven, { clusterUid: 'x' }),
+      ]) {
+        peers.tell(notice, 0)
+      }
+      peers.tell(fence(seven, { resource: 'secrets' }), 0)
+      peers.tell(fence(seven), 60_001)
+      assert.deepEqual(await version(), { m1: '5' })
+      peers.tell(fence(seven), 0)
+      const reading = version()
+      await fleet.clock.advance(1_000)
+      fleet.shard('m1', PODS).put(pod('default', 'p'), 7)
+      await fleet.clock.advance(20)
+      assert.deepEqual(await reading, { m1: '7' })
+      peers.tell(fence({ ...seven, version: '9' }), 2_900)
+      const late = version()
+      await fleet.clock.advanceUntil(() => fleet.clock.monotonicMs() > 1_300)
+      assert.deepEqual(await late, { m1: '8' }, 'it was written 3 s ago')
+      assert.deepEqual(await version(), { m1: '8' })
+      await fleet.clock.advance(60_000)
+      assert.deepEqual(await version(), { m1: '7' }, 'the cluster says itself that it is stale')
+    },
+    undefined,
+    peers,
+  )
+})
+
+test('other replicas: one that is deleted is not shown by a cache that has not even seen it made', () => {
+  const peers = new ScriptedPeers()
+  return withWorld(
+    () => ({ status: 404, body: { kind: 'Status', apiVersion: 'v1', code: 404, message: 'gone' } }),
+    async ({ api, fleet }) => {
+      const gone = { kind: 'gone', version: '7', namespace: 'default', name: 'q', uid: 'uid-default-q' }
+      peers.tell({ group: '', resource: 'pods', cluster: 'm1', clusterUid: 'uid-m1', awaited: gone }, 0)
+      const list = (): Promise<string[]> =>
+        api
+          .ask(`${PREFIX}/proxying/cluster.m1/proxy/api/v1/namespaces/default/pods`)
+          .then(({ json: body }) => body.items.map((item: { metadata: { name: string } }) => item.metadata.name))
+      let isAnswered = false
+      const listing = list().then((names) => {
+        isAnswered = true
+        return names
+      })
+      const shard = fleet.shard('m1', PODS)
+      await fleet.clock.advance(100)
+      assert.equal(isAnswered, false, 'at version 5 it has not been made yet')
+      shard.put(pod('default', 'q'), 7)
+      await fleet.clock.advance(100)
+      assert.equal(isAnswered, false, 'it is there')
+      shard.delete(pod('default', 'q'), 8)
+      await fleet.clock.advance(20)
+      assert.deepEqual(await listing, ['p'])
+    },
+    undefined,
+    peers,
+  )
+})
+
+test('other replicas: while one may have written unheard, reads are live; those that may be old are not', () => {
+  const peers = new ScriptedPeers()
+  peers.isCovered = false
+  return withWorld(
+    () => written('8'),
+    async ({ api }) => {
+      const chosen = `${PREFIX}/proxying/cluster.m1/proxy`
+      const version = async (query: string): Promise<unknown> =>
+        decodeToken((await api.ask(chosen + PATH + query)).json.metadata.resourceVersion)
+      assert.deepEqual(await version(''), { m1: '8' })
+      for (const query of ['?resourceVersion=0', `?resourceVersion=${token({ m1: '5' })}`]) {
+        assert.deepEqual(await version(query), { m1: '5' })
+      }
+      peers.isCovered = true
+      assert.deepEqual(await version(''), { m1: '5' })
+    },
+    undefined,
+    peers,
+  )
+})
+
+test('what an answer does not tell is asked of the member: the version after an eviction, and after a collection is gone', () => {
+  const peers = new ScriptedPeers()
+  const status = { kind: 'Status', apiVersion: 'v1', status: 'Success' }
+  let list: Reply = { body: { metadata: { resourceVersion: '12' }, items: [] } }
+  return withWorld(
+    ({ method }) => (method === 'GET' ? list : { body: status }),
+    async ({ api, asked }) => {
+      const evict = (): Promise<unknown> =>
+        api.ask(`${P}${PATH}/eviction`, { method: 'POST', headers: json, body: '{}' })
+      const awaited = (): unknown => (peers.announced.at(-1) as { awaited: unknown }).awaited
+      await evict()
+      assert.match(asked.at(-1)!.path, /pods\?limit=1&fieldSelector=metadata.name%3Dp$/)
+      assert.deepEqual(awaited(), { kind: 'version', version: '12', namespace: 'default', name: '' })
+      list = {
+        body: { metadata: { resourceVersion: '12' }, items: [{ metadata: { name: 'p', resourceVersion: '11' } }] },
+      }
+      await evict()
+      assert.deepEqual(awaited(), { kind: 'version', version: '11', namespace: 'default', name: 'p' })
+      await api.ask(`${PREFIX}/proxying/cluster.m1/proxy/api/v1/namespaces/default/pods`, { method: 'DELETE' })
+      assert.deepEqual(awaited(), { kind: 'version', version: '12', namespace: 'default', name: '' })
+      for (list of [{ status: 403, body: {} }, { body: 'nonsense' }, { body: {} }]) {
+        await evict()
+        assert.deepEqual(awaited(), { kind: 'unknown', namespace: 'default' })
+      }
+    },
+    undefined,
+    peers,
+  )
+})

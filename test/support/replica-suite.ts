@@ -10,6 +10,8 @@ import { BASE, CACHE, startKarmadaFleet, until, type KarmadaFleet } from './karm
 import { podManifest } from './manifests.ts'
 import { startEtcd, type RealEtcd } from './real-parts/etcd.ts'
 import { podsIn, podsOf, startLoad, type Load, type LoadReport } from './replica-load.ts'
+import { startTcpProxy, type TcpProxy } from './tcp-proxy.ts'
+import { WritesAndReads } from './writes-and-reads.ts'
 import { prepareReplicas, type Replica, type Replicas } from './serve-replicas.ts'
 
 export interface ReplicaSuiteOptions {
@@ -42,11 +44,15 @@ export function replicaSuite({ killingMs }: ReplicaSuiteOptions): void {
     let etcd: RealEtcd
     let replicas: Replicas
     let expected: string
+    let way: TcpProxy // to m2
     const first = (): Replica => replicas.all[0]!
     const second = (): Replica => replicas.all[1]!
 
     before(async () => {
-      ;[fleet, etcd] = await Promise.all([startKarmadaFleet(['m1', 'm2']), startEtcd()])
+      ;[fleet, etcd] = await Promise.all([startKarmadaFleet(['m1', 'm2'], { joined: ['m1'] }), startEtcd()])
+      const m2 = fleet.members[1]!
+      way = await startTcpProxy(Number(new URL(m2.url).port))
+      await fleet.join(m2, { url: `https://127.0.0.1:${way.port}` })
       await Promise.all(fleet.members.map((member) => seed(member)))
       expected = await podsOf(fleet.members)
       const value = readFileSync(new URL('../fixtures/karmada-search/etcd-value.json', import.meta.url), 'utf8')
@@ -55,6 +61,7 @@ export function replicaSuite({ killingMs }: ReplicaSuiteOptions): void {
     })
     after(async () => {
       await replicas?.stop()
+      await way?.close()
       await Promise.all([fleet?.stop(), etcd?.stop()])
     })
 
@@ -262,6 +269,53 @@ export function replicaSuite({ killingMs }: ReplicaSuiteOptions): void {
         return lists.every((list) => podsIn(list) === expected)
       }, 'the new pod')
       await settled()
+    })
+
+    describe('what is written through one replica is read through the other', () => {
+      const pair = (): WritesAndReads => {
+        const [a, b] = replicas.all.filter(({ up }) => up).map(({ client }) => client)
+        return new WritesAndReads(a!, b!)
+      }
+
+      it('at once, whether it is made, changed or deleted: from the cache', async () => {
+        const both = pair()
+        // Those that were killed a minute ago may have left something unsaid.
+        await until(async () => (await both.isLive()) === false, 'the cache to answer', 90_000)
+        const [uncovered, live] = await both.waits()
+        for (let i = 0; i < 25; i++) await both.round(`written-${i}`)
+        assert.deepEqual(await both.waits(), [uncovered, live])
+      })
+
+      it('at once, as controllers do it: what one replica has changed the other changes next', async () => {
+        await pair().takeTurns('turns', 25)
+      })
+
+      it('at once, while nothing is heard of the member’s changes: from the member', async () => {
+        const both = pair()
+        await both.make('quiet')
+        await delay(1_500)
+        way.holdEvents()
+        try {
+          for (let i = 0; i < 2; i++) {
+            await both.change('quiet', `held-${i}`)
+            assert.equal(await both.isLive(), true)
+          }
+          await both.remove('quiet')
+        } finally {
+          way.resume()
+        }
+        await both.make('after')
+        await until(async () => (await both.isLive()) === false, 'the cache to answer again')
+      })
+
+      it('and while one of them is dead, from the members until it is known to be gone', async () => {
+        const [a, b] = replicas.all.filter(({ up }) => up)
+        await b!.kill()
+        await new WritesAndReads(a!.client, a!.client).round('alone')
+        await b!.start()
+        await replicas.untilReady(2)
+        await pair().round('both again')
+      })
     })
   })
 }

@@ -10,13 +10,22 @@ export interface TcpProxy {
   /** Passes nothing on, in neither direction, and answers nothing: the network is gone. New connections hang too. */
   stall(): void
   resume(): void
+  /**
+   * Holds back what the server sends without having been asked: a second after the last thing that the client of that connection
+   * has said. Answers pass, events of watches wait until `resume`.
+   */
+  holdEvents(): void
   close(): Promise<void>
 }
+
+const ANSWER_MS = 1_000
 
 export async function startTcpProxy(targetPort: number, targetHost = '127.0.0.1'): Promise<TcpProxy> {
   const pairs = new Set<readonly [Socket, Socket]>()
   let taken = 0
   let stalled = false
+  let holding = false
+  const held = new Map<Socket, Buffer[]>()
   const server = createServer((client) => {
     taken += 1
     const upstream = connect(targetPort, targetHost)
@@ -28,8 +37,17 @@ export async function startTcpProxy(targetPort: number, targetHost = '127.0.0.1'
       pairs.delete(pair)
     }
     for (const socket of pair) socket.on('error', end).on('close', end)
-    client.on('data', (chunk) => upstream.write(chunk))
-    upstream.on('data', (chunk) => client.write(chunk))
+    let askedMs = performance.now()
+    client.on('data', (chunk) => {
+      askedMs = performance.now()
+      upstream.write(chunk)
+    })
+    upstream.on('data', (chunk: Buffer) => {
+      const waiting = held.get(client)
+      if (waiting !== undefined) waiting.push(chunk)
+      else if (holding && performance.now() - askedMs > ANSWER_MS) held.set(client, [chunk])
+      else client.write(chunk)
+    })
     if (stalled) pause(pair)
   })
   await new Promise<void>((resolve) => {
@@ -50,8 +68,14 @@ export async function startTcpProxy(targetPort: number, targetHost = '127.0.0.1'
       stalled = true
       for (const pair of pairs) pause(pair)
     },
+    holdEvents() {
+      holding = true
+    },
     resume() {
       stalled = false
+      holding = false
+      for (const [client, chunks] of held) for (const chunk of chunks) client.write(chunk)
+      held.clear()
       for (const pair of pairs) for (const socket of pair) socket.resume()
     },
     async close() {

@@ -17,6 +17,7 @@ import { leaderElectionConfig, type LeaderElectionConfig } from './leader-electi
 import { DEMO_FLAGS, SERVE_FLAGS, UP_FLAGS } from './local-flags.ts'
 import { nearestName } from './nearest-name.ts'
 import { helpOf, parseFlags } from './parse-flags.ts'
+import { peersConfig, type PeersConfig } from './peers-config.ts'
 import { profilingConfig, type ProfilingConfig } from './profiling-config.ts'
 import type { ShutdownOptions } from '../server-shutdown.ts'
 import { tracingConfig, type TracingConfig } from './tracing-config.ts'
@@ -97,6 +98,8 @@ export interface ServeConfig extends CommonConfig {
   readonly etcd: EtcdConfig | undefined
   /** Undefined: this replica always leads. */
   readonly leaderElection: LeaderElectionConfig | undefined
+  /** Undefined: there are no other replicas to tell of writes. */
+  readonly peers: PeersConfig | undefined
   readonly alwaysAllowPaths: readonly string[]
   readonly authorizedTtlMs: number
   readonly unauthorizedTtlMs: number
@@ -243,6 +246,8 @@ function completeUp(common: CommonConfig, flags: FlagReader, env: Environment): 
 
 function completeServe(common: CommonConfig, flags: FlagReader, env: Environment, warnings: string[]): ServeConfig {
   const verbosity = Number(flags.text('v') ?? 0)
+  const serving = servingConfig(flags, warnings)
+  const leaderElection = leaderElectionConfig(flags)
   return {
     ...common,
     logLevel: common.logLevel === 'info' && verbosity >= 4 ? 'debug' : common.logLevel,
@@ -259,12 +264,13 @@ function completeServe(common: CommonConfig, flags: FlagReader, env: Environment
     // Nobody could ask an embedded store.
     searchStore: flags.bool('disable-search') ? 'off' : flags.choice('search-store', ['embedded', 'registry', 'off']),
     proxy: !flags.bool('disable-proxy'),
-    serving: servingConfig(flags, warnings),
+    serving,
     authentication: authenticationConfig(flags),
     audit: auditConfig(flags, warnings),
     profiling: profilingConfig(flags),
     etcd: etcdConfig(flags),
-    leaderElection: leaderElectionConfig(flags),
+    leaderElection,
+    peers: peersConfig(flags, leaderElection, serving, env['POD_IP']),
     alwaysAllowPaths: allowedPaths(flags),
     authorizedTtlMs: flags.durationMs('authorization-webhook-cache-authorized-ttl'),
     unauthorizedTtlMs: flags.durationMs('authorization-webhook-cache-unauthorized-ttl'),

@@ -2,6 +2,7 @@
 import { ENGINE_FLAGS, INSTALLATION_ID } from './engine-config.ts'
 import type { FlagSpec } from './flag-spec.ts'
 import { LEADER_ELECTION_FLAGS } from './leader-election-config.ts'
+import { PEERS_FLAGS } from './peers-config.ts'
 
 const LOG_LEVEL: FlagSpec = {
   name: 'log-level',
@@ -206,5 +207,6 @@ export const SERVE_FLAGS: readonly FlagSpec[] = [
   TRACING,
   MAX_STREAMS_PER_USER,
   ...LEADER_ELECTION_FLAGS,
+  ...PEERS_FLAGS,
   ...COMMON,
 ]

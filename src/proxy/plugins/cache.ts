@@ -67,9 +67,7 @@ export function createCachePlugin(options: CachePluginOptions): Plugin {
       if (resource.namespace !== undefined && !reader.namespaced) throw pathNotFound()
       warnOfDeprecation(request, reader)
       const { writes } = options
-      const settled = await writes?.fences.settled(reader, chosenClusters(request), request.request.signal)
-      // A watch delivers what was written when it comes.
-      if (writes !== undefined && settled === false && verb !== 'watch') return writes.live(request)
+      if (writes !== undefined && !(await showsWrites(writes.fences, request, reader))) return writes.live(request)
       const access = await accessTo(options.rights?.rights, request, resource, reader)
       if (verb === 'get') return get(options, request, resource, access)
       const list = parseListOptions(request.request.query, verb === 'watch' ? 'watch' : 'list')
@@ -78,6 +76,17 @@ export function createCachePlugin(options: CachePluginOptions): Plugin {
       return sendCachedList(options, request, access, list, selection)
     },
   }
+}
+
+/**
+ * A later page is of the state of its first. Who names a version says what he has to see; a watch delivers what was written
+ * when it comes: neither has to be read live for what another replica may have written.
+ */
+async function showsWrites(fences: Fences, request: ProxyRequest, reader: ResourceReader): Promise<boolean> {
+  const { query, signal } = request.request
+  if ((query.get('continue') ?? '') !== '') return true
+  const anyPeers = request.verb === 'watch' || (query.get('resourceVersion') ?? '') !== ''
+  return (await fences.settled(reader, chosenClusters(request), signal, anyPeers)) || request.verb === 'watch'
 }
 
 /** The cached resource that a read is about, if it is one of that version. */

@@ -42,17 +42,17 @@ export interface Told {
   readonly bytes: Buffer
 }
 
-/** Relays an answer that is a success and JSON; `accept` is what the member was asked for. */
+/** Relays an answer that is a success and JSON, when `onAnswer` is done; `accept` is what the member was asked for. */
 export async function sendAnswer(
   request: ProxyRequest,
   answer: MemberResponse,
   cluster: ClusterName,
   accept: string,
-  onAnswer: (told: Told) => void,
+  onAnswer: (told: Told) => Promise<void>,
 ): Promise<void> {
   const bytes = await answer.bytes(MAX_ANSWER_BYTES)
   const object = scanned(bytes, cluster)
-  onAnswer({ object, bytes })
+  await onAnswer({ object, bytes })
   const shown = isTable(bytes, accept) ? table(bytes, cluster, request) : annotated(bytes, object, cluster)
   const { format } = representationOf(request)
   const { 'content-length': _length, 'content-type': _type, ...headers } = answerHeaders(request, answer)

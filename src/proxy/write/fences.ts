@@ -1,52 +1,86 @@
 /**
- * Read your writes: what was written through this process is waited for before the cache answers for it.
+ * Read your writes: what was written through this process or another replica is waited for before the cache answers for it.
  *
- * A fence stands on a shard (cluster, resource) from the moment a write is sent. It falls when what the member answered has
- * arrived: the version of the written object, or, of what was deleted, that the object is gone or another one. It falls by
- * itself after 3 s: a reader that met it then is told to read from the member.
+ * A fence stands on a shard (cluster, resource) before the caller of a write is told that it was carried out. It falls when
+ * what was written has arrived (`fence.ts`). A reader that meets one waits, until 3 s after the write; from then on the
+ * member is read instead. After a minute the fence is let go: a shard that far behind says itself that it is stale.
+ * With peers, a read is answered by the cache only while no replica can have answered a write that is not known here.
  */
 import { Counter, Gauge, type Registry } from 'prom-client'
-import type { ResourceReader } from '../../cache/reader.ts'
+import type { CacheReader, ResourceReader } from '../../cache/reader.ts'
 import { groupResourceKey, type GroupResource } from '../../kube/group-version.ts'
-import type { ClusterName, ResourceVersion } from '../../kube/names.ts'
-import { compareResourceVersions } from '../../kube/names.ts'
+import type { ClusterName } from '../../kube/names.ts'
+import type { ResourcePath } from '../../kube/resource-path.ts'
+import { StatusError } from '../../kube/status-error.ts'
 import type { Clock } from '../../util/clock.ts'
 import { sleep } from '../../util/sleep.ts'
 import type { OwnerRoute } from '../forward/route.ts'
 import type { ProxyRequest } from '../plugin.ts'
 import type { Told } from './answer.ts'
+import { awaitedAfter } from './awaited.ts'
+import { decodeFence, hasArrived, type Fence } from './fence.ts'
 
 /** As long as a kube-apiserver's watch cache waits for a version. */
 export const FENCE_MS = 3_000
+/** Peers tell of no older ones, and who begins to listen to a peer is told of all that are younger. */
+export const FENCE_LIFE_MS = 60_000
 const POLL_MS = 10
-/** Of one shard; older ones are forgotten, for the newer ones come later anyway. */
+/** Of one shard. Beyond it what has not arrived is one fence that never does. */
 const MAX_FENCES = 1_024
 
-interface Fence {
-  readonly cluster: ClusterName
-  readonly untilMs: number
-  /** It has come: the cache knows what was written. */
-  arrived(reader: ResourceReader): boolean
+/** Other replicas, through which the same clusters are read and written. */
+export interface FencePeers {
+  /** Why no write may be sent now; undefined: it may. */
+  refusal(): string | undefined
+  /** Resolves when no replica can answer a read without knowing of it; rejects where that cannot be brought about. */
+  announce(fence: Fence): Promise<void>
+  /** Everything that another replica has answered is known here, or has been for a minute. */
+  covered(): boolean
+  /** Where to tell what other replicas announce, and how old it is. Takes anything. */
+  onAnnounced(listener: (notice: unknown, ageMs: number) => void): void
 }
 
-/** To be called when the member has carried the write out, before its caller is told. */
-export type CarriedOut = (told: Told) => void
+/** To be called when the member has carried the write out, before its caller is told. Rejects with `timeout`. */
+export type CarriedOut = (told: Told) => Promise<void>
+
+export interface FencesOptions {
+  readonly clock: Clock
+  /** Default: nothing is read from one. */
+  readonly cache?: Pick<CacheReader, 'resource'> | undefined
+  readonly metrics?: Registry | undefined
+  /** Default: there are no other replicas. */
+  readonly peers?: FencePeers | undefined
+}
+
+interface Held {
+  readonly fence: Fence
+  readonly bornMs: number
+}
 
 export class Fences {
   readonly #clock: Clock
-  readonly #byResource = new Map<string, Set<Fence>>()
+  readonly #cache: FencesOptions['cache']
+  readonly #peers: FencePeers | undefined
+  /** By shard; the key of the inner map tells equal ones. */
+  readonly #byShard = new Map<string, Map<string, Held>>()
   readonly #waits: Counter<'outcome'> | undefined
 
-  constructor({ clock, metrics }: { readonly clock: Clock; readonly metrics?: Registry | undefined }) {
+  constructor({ clock, cache, metrics, peers }: FencesOptions) {
     this.#clock = clock
+    this.#cache = cache
+    this.#peers = peers
+    peers?.onAnnounced((notice, ageMs) => {
+      const fence = decodeFence(notice)
+      if (fence !== undefined) this.#add(fence, Math.max(0, ageMs))
+    })
     if (metrics === undefined) return
     this.#waits = new Counter({
       name: 'fleetsearch_proxy_fence_waits_total',
-      help: 'Reads that met a write on its way into the cache, by how it ended.',
+      help: 'Reads that met a write on its way into the cache, by how it ended: arrived; live, read from the members because it did not come; uncovered, read from the members because another replica may have written.',
       labelNames: ['outcome'],
       registers: [metrics],
     })
-    const count = (): number => [...this.#byResource.values()].reduce((sum, { size }) => sum + size, 0)
+    const count = (): number => [...this.#byShard.values()].reduce((sum, { size }) => sum + size, 0)
     new Gauge({
       name: 'fleetsearch_proxy_fences',
       help: 'Writes that have not arrived in the cache yet.',
@@ -57,76 +91,119 @@ export class Fences {
     })
   }
 
-  /** Called before the write is sent. Undefined: there is nothing to wait for. */
-  begin(request: ProxyRequest, { cluster, reader, object }: OwnerRoute): CarriedOut | undefined {
-    const { resource: path, request: asked, verb } = request
-    if (path === undefined || reader === undefined || asked.query.has('dryRun') || path.subresource === 'token')
-      return undefined
-    const shard = reader.shards().find((each) => each.cluster === cluster)
-    const { namespace = '', name } = path
-    if (shard === undefined || (namespace !== '' && shard.namespaces?.has(namespace) === false)) return undefined
-    return ({ object: written }) => {
-      const version = written?.resourceVersion
-      if (version !== undefined) this.#add(path, cluster, (now) => reached(now, cluster, version))
-      // A collection is gone when its last object is: nobody says which those were.
-      else if (verb === 'deletecollection') this.#add(path, cluster, () => false)
-      else if (name !== undefined && object !== undefined) {
-        this.#add(path, cluster, (now) => now.get(cluster, namespace, name)?.resourceVersion !== object.resourceVersion)
-      }
+  /**
+   * Called before the write is sent. Undefined: there is nothing to wait for. Throws `serviceUnavailable` where other replicas
+   * could not be told of it.
+   */
+  begin(request: ProxyRequest, route: OwnerRoute): CarriedOut | undefined {
+    const { resource: path, request: asked } = request
+    if (path === undefined || asked.query.has('dryRun') || path.subresource === 'token') return undefined
+    const refusal = this.#peers?.refusal()
+    if (refusal !== undefined) {
+      throw new StatusError('serviceUnavailable', `no write is sent now: ${refusal}`, {
+        details: { retryAfterSeconds: 1 },
+      })
+    }
+    // Others may read from a cache what is not cached here, or not yet.
+    if (this.#peers === undefined && !isCached(route, path)) return undefined
+    return async (told) => {
+      const { group, resource } = path
+      const { cluster, member, reader } = route
+      const awaited = await awaitedAfter(request, route, reader?.gvr ?? path, told, this.#clock)
+      const fence: Fence = { group, resource, cluster, clusterUid: member.facts.uid, awaited }
+      this.#add(fence, 0)
+      await this.#announce(fence)
     }
   }
 
   /**
    * Resolves true when the cache knows everything that was written before (of the clusters asked of), false where it does not
-   * within 3 s of the write: then the members themselves have to be read.
+   * within 3 s of the write: then the members themselves have to be read. `anyPeers`: what other replicas may have written
+   * unknown to us does not matter.
    */
   async settled(
     reader: ResourceReader,
     clusters: ReadonlySet<ClusterName> | undefined,
     signal: AbortSignal,
+    anyPeers = false,
   ): Promise<boolean> {
-    const fences = [...(this.#byResource.get(groupResourceKey(keyOf(reader))) ?? [])]
-    const mine = fences.filter(({ cluster }) => clusters === undefined || clusters.has(cluster))
-    if (mine.every((fence) => this.#passed(reader, fence))) return true
-    for (const fence of mine) {
-      while (!this.#passed(reader, fence)) {
-        if (this.#clock.monotonicMs() >= fence.untilMs) {
-          this.#waits?.inc({ outcome: 'live' })
-          return false
+    if (!anyPeers && this.#peers?.covered() === false) {
+      this.#waits?.inc({ outcome: 'uncovered' })
+      return false
+    }
+    if (this.#byShard.size === 0) return true
+    let waited = false
+    for (const { cluster } of reader.shards()) {
+      if (clusters !== undefined && !clusters.has(cluster)) continue
+      for (const held of this.#standing(reader, cluster)) {
+        while (!this.#passed(reader, held)) {
+          if (this.#clock.monotonicMs() - held.bornMs >= FENCE_MS) {
+            this.#waits?.inc({ outcome: 'live' })
+            return false
+          }
+          waited = true
+          await sleep(POLL_MS, this.#clock, signal)
         }
-        await sleep(POLL_MS, this.#clock, signal)
       }
     }
-    this.#waits?.inc({ outcome: 'arrived' })
+    if (waited) this.#waits?.inc({ outcome: 'arrived' })
     return true
   }
 
-  #add(resource: GroupResource, cluster: ClusterName, arrived: Fence['arrived']): void {
-    const key = groupResourceKey(resource)
-    const fences = this.#byResource.get(key) ?? new Set<Fence>()
-    const nowMs = this.#clock.monotonicMs()
-    // Kept a while longer than it holds, so that who comes late is sent to the member, not to an old cache.
-    for (const fence of fences) if (nowMs > fence.untilMs + FENCE_MS) fences.delete(fence)
-    const [oldest] = fences
-    if (fences.size >= MAX_FENCES && oldest !== undefined) fences.delete(oldest)
-    fences.add({ cluster, untilMs: nowMs + FENCE_MS, arrived })
-    this.#byResource.set(key, fences)
+  async #announce(fence: Fence): Promise<void> {
+    try {
+      await this.#peers?.announce(fence)
+    } catch (cause) {
+      const reason = cause instanceof Error ? cause.message : ''
+      const message = `cluster ${fence.cluster} has carried it out, and other replicas could not be told of it: ${reason}`
+      throw new StatusError('timeout', message, { details: {}, cause })
+    }
   }
 
-  #passed(reader: ResourceReader, fence: Fence): boolean {
-    const fences = this.#byResource.get(groupResourceKey(keyOf(reader)))
-    if (fences?.has(fence) !== true) return true
-    if (this.#clock.monotonicMs() <= fence.untilMs + FENCE_MS && !fence.arrived(reader)) return false
-    fences.delete(fence)
+  #standing(reader: ResourceReader, cluster: ClusterName): readonly Held[] {
+    const fences = this.#byShard.get(shardKey({ ...keyOf(reader), cluster }))
+    return fences === undefined ? [] : [...fences.values()]
+  }
+
+  #passed(reader: ResourceReader, { fence, bornMs }: Held): boolean {
+    const key = shardKey(fence)
+    const fences = this.#byShard.get(key)
+    const name = JSON.stringify(fence.awaited)
+    if (fences?.has(name) !== true) return true
+    if (this.#clock.monotonicMs() - bornMs < FENCE_LIFE_MS && !hasArrived(reader, fence)) return false
+    fences.delete(name)
+    if (fences.size === 0) this.#byShard.delete(key)
     return true
+  }
+
+  #add(fence: Fence, ageMs: number): void {
+    const reader = this.#cache?.resource(fence)
+    // What is listed only later is as new as that list.
+    if (reader === undefined || ageMs >= FENCE_LIFE_MS || hasArrived(reader, fence)) return
+    const bornMs = this.#clock.monotonicMs() - ageMs
+    const key = shardKey(fence)
+    let fences = this.#byShard.get(key)
+    if (fences === undefined) this.#byShard.set(key, (fences = new Map<string, Held>()))
+    if (fences.size >= MAX_FENCES) this.#prune(reader, fences)
+    const held = fences.size >= MAX_FENCES ? { ...fence, awaited: NEVER } : fence
+    if (held !== fence) fences.clear()
+    fences.set(JSON.stringify(held.awaited), { fence: held, bornMs })
+  }
+
+  #prune(reader: ResourceReader, fences: ReadonlyMap<string, Held>): void {
+    for (const held of [...fences.values()]) this.#passed(reader, held)
   }
 }
 
+const NEVER = { kind: 'unknown', namespace: '' } as const
+
 const keyOf = ({ gvr: { group, resource } }: ResourceReader): GroupResource => ({ group, resource })
 
-/** Also where nobody can tell, or the cluster is gone. */
-function reached(reader: ResourceReader, cluster: ClusterName, wanted: ResourceVersion): boolean {
-  const shard = reader.shards().find((each) => each.cluster === cluster)
-  if (shard?.version === undefined) return shard === undefined
-  return (compareResourceVersions(shard.version, wanted) ?? 0) >= 0
+const shardKey = (shard: GroupResource & { readonly cluster: ClusterName }): string =>
+  `${groupResourceKey(shard)} ${shard.cluster}`
+
+/** Something of it can be read from the cache. */
+function isCached({ cluster, reader }: OwnerRoute, { namespace = '' }: ResourcePath): boolean {
+  const shard = reader?.shards().find((each) => each.cluster === cluster)
+  return shard !== undefined && (namespace === '' || shard.namespaces?.has(namespace) !== false)
 }

@@ -1,7 +1,6 @@
 /**
  * Carries a request about one cluster's object to that cluster: its body translated, its answer shown as reads show objects.
  */
-import type { Registry } from 'prom-client'
 import { createForwarder, relayAnswer, type Forwarder, type ForwarderOptions } from '../forward/forward.ts'
 import { memberDestination } from '../forward/destination.ts'
 import type { OwnerRoute } from '../forward/route.ts'
@@ -10,7 +9,7 @@ import { auditCluster, type ProxyRequest } from '../plugin.ts'
 import { bodyFormat, translateBody } from '../translate/body.ts'
 import { ownersVersion } from '../translate/rules.ts'
 import { memberAccept, sendAnswer } from './answer.ts'
-import { Fences } from './fences.ts'
+import { Fences, type FencesOptions } from './fences.ts'
 import { ownAnnotations } from './own-annotations.ts'
 import { readWholeBody } from './request-body.ts'
 
@@ -35,7 +34,7 @@ export async function serveOwned(services: WriteServices, request: ProxyRequest,
   const answer = await forwarder.ask(request, destination, { headers: { accept }, body, rawQuery, decoded: true })
   const isObject = answer.status < 300 && /json/.test(String(answer.headers['content-type']))
   if (!isObject) return relayAnswer(request, answer)
-  await sendAnswer(request, answer, route.cluster, accept, (told) => carriedOut?.(told))
+  await sendAnswer(request, answer, route.cluster, accept, async (told) => carriedOut?.(told))
 }
 
 async function translated(
@@ -61,11 +60,9 @@ function ownersQuery({ request: { rawQuery } }: ProxyRequest, { cluster }: Owner
   })
 }
 
-export interface WriteServicesOptions extends ForwarderOptions {
-  readonly metrics?: Registry | undefined
-}
+export interface WriteServicesOptions extends ForwarderOptions, Omit<FencesOptions, 'clock'> {}
 
 /** One for the whole server: every plugin has to see the same fences. */
-export function createWriteServices({ metrics, ...options }: WriteServicesOptions): WriteServices {
-  return { forwarder: createForwarder(options), fences: new Fences({ clock: options.clock, metrics }) }
+export function createWriteServices(options: WriteServicesOptions): WriteServices {
+  return { forwarder: createForwarder(options), fences: new Fences(options) }
 }

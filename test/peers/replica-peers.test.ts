@@ -1,0 +1,258 @@
+/** No replica answers a read without knowing what another has answered: whatever happens to them, in virtual time. */
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import type { PeerMessage } from '../../src/peers/channel.ts'
+import { FakeClock, seededRandom } from '../support/fake-clock.ts'
+import { World, type ReplicaProcess } from './peer-world.ts'
+
+async function world(names: readonly string[]): Promise<{ world: World; replicas: ReplicaProcess[] }> {
+  const made = new World(new FakeClock())
+  const replicas = names.map((name) => made.start(name))
+  await made.clock.advanceUntil(() => replicas.every(({ peers }) => peers.covered() && peers.refusal() === undefined))
+  await made.clock.advance(5_000)
+  return { world: made, replicas }
+}
+
+async function end({ clock, processes }: World): Promise<void> {
+  for (const process of processes) process.kill()
+  await clock.advance(30_000)
+}
+
+/** How a write goes, and how long it takes. */
+async function timed(
+  { clock }: World,
+  replica: ReplicaProcess,
+  notice: string,
+): Promise<{ outcome: string; ms: number }> {
+  const start = clock.monotonicMs()
+  let outcome: string | undefined
+  void replica.write(notice).then((result) => (outcome = result))
+  await clock.advanceUntil(() => outcome !== undefined, 10)
+  return { outcome: outcome!, ms: clock.monotonicMs() - start }
+}
+
+const gauge = async ({ metrics }: ReplicaProcess, line: RegExp): Promise<string | undefined> =>
+  line.exec(await metrics.metrics())?.[1]
+
+describe('replicas that hear each other', () => {
+  it('know of a write before it is answered', async () => {
+    const { world: made, replicas } = await world(['a', 'b', 'c'])
+    const [a, b, c] = replicas as [ReplicaProcess, ReplicaProcess, ReplicaProcess]
+    const { outcome, ms } = await timed(made, a, 'x')
+    assert.equal(outcome, 'answered')
+    assert.ok(ms <= 20, `${ms} ms`)
+    assert.deepEqual([b.known.has('x'), c.known.has('x')], [true, true])
+    assert.equal(await gauge(a, /fleetsearch_peers\{state="heard"\} (\d+)/), '2')
+    assert.equal(await gauge(a, /announcements_total\{outcome="heard"\} (\d+)/), '1')
+    await end(made)
+  })
+
+  it('one alone waits for nobody, and is not one before it is registered', async () => {
+    const made = new World(new FakeClock())
+    const a = made.start('a')
+    assert.equal(a.peers.covered(), false)
+    assert.match(a.peers.refusal() ?? '', /not registered/)
+    await made.clock.advance(100)
+    assert.equal(a.peers.covered(), true)
+    assert.deepEqual(await timed(made, a, 'x'), { outcome: 'answered', ms: 0 })
+    await end(made)
+  })
+
+  it('a new one is told of the past minute before it answers anything', async () => {
+    const { world: made, replicas } = await world(['a'])
+    await replicas[0]!.write('x')
+    await made.clock.advance(50_000)
+    const b = made.start('b')
+    await made.clock.advanceUntil(() => b.peers.covered(), 1)
+    assert.ok(b.known.has('x'))
+    await end(made)
+  })
+
+  it('one that leaves takes nobody’s coverage with it, and leaves no entry', async () => {
+    const { world: made, replicas } = await world(['a', 'b'])
+    const [a, b] = replicas as [ReplicaProcess, ReplicaProcess]
+    b.terminate()
+    for (let ms = 0; ms < 5_000; ms += 10) {
+      await made.clock.advance(10)
+      assert.ok(a.peers.covered(), `after ${ms} ms`)
+    }
+    await b.ended
+    assert.equal(b.peers.covered(), false)
+    assert.match(b.peers.refusal() ?? '', /shutting down/)
+    assert.deepEqual(await timed(made, a, 'x'), { outcome: 'answered', ms: 0 })
+    assert.doesNotMatch(made.directory.text, /dev\/b"/)
+    await end(made)
+  })
+})
+
+describe('a replica that is', () => {
+  it('dead: a write waits for its grant to run out, reads go to the members until its entry has run out or it is back', async () => {
+    const { world: made, replicas } = await world(['a', 'b'])
+    const [a, b] = replicas as [ReplicaProcess, ReplicaProcess]
+    b.kill()
+    const { outcome, ms } = await timed(made, a, 'x')
+    assert.equal(outcome, 'answered')
+    assert.ok(ms > 1_000 && ms < 2_500, `${ms} ms`)
+    assert.ok((await timed(made, a, 'y')).ms === 0, 'the next one waits for nobody')
+    await made.clock.advance(1_000)
+    assert.equal(a.peers.covered(), false)
+    const again = made.start('b')
+    await made.clock.advanceUntil(() => a.peers.covered(), 10)
+    assert.ok(made.clock.monotonicMs() < 15_000)
+    assert.ok(again.known.has('y'))
+    again.kill()
+    await made.clock.advance(2_500)
+    assert.equal(a.peers.covered(), false)
+    const from = made.clock.monotonicMs()
+    await made.clock.advanceUntil(() => a.peers.covered(), 100)
+    assert.ok(made.clock.monotonicMs() - from < 20_000)
+    await end(made)
+  })
+
+  it('partitioned from the other, both alive: both read from the members, writes go on', async () => {
+    const { world: made, replicas } = await world(['a', 'b'])
+    const [a, b] = replicas as [ReplicaProcess, ReplicaProcess]
+    made.network.cut('a', 'b')
+    assert.equal((await timed(made, a, 'x')).outcome, 'answered')
+    await made.clock.advance(60_000)
+    assert.deepEqual([a.peers.covered(), b.peers.covered()], [false, false])
+    assert.equal((await timed(made, b, 'y')).outcome, 'answered')
+    assert.equal(await gauge(a, /fleetsearch_peers\{state="silent"\} (\d+)/), '1')
+    made.network.mend('a', 'b')
+    await made.clock.advanceUntil(() => a.peers.covered() && b.peers.covered(), 100)
+    assert.ok(a.known.has('y'))
+    await end(made)
+  })
+
+  it('cut off from the control plane: no longer sure who is there, it reads from the members and sends no write', async () => {
+    const { world: made, replicas } = await world(['a', 'b'])
+    const [a, b] = replicas as [ReplicaProcess, ReplicaProcess]
+    for (const fault of ['hangs', 'refuses', 'unanswered'] as const) {
+      b.controlPlane = fault
+      await made.clock.advanceUntil(() => !b.peers.covered(), 100)
+      assert.equal(await b.write('x'), 'refused')
+      assert.equal(await gauge(b, /fleetsearch_peer_registered (\d)/), '0')
+      await made.clock.advance(30_000)
+      assert.ok(a.peers.covered(), 'its entry has run out, or it still tells what it does')
+      b.controlPlane = 'well'
+      await made.clock.advanceUntil(() => b.peers.covered() && b.peers.refusal() === undefined, 10)
+      assert.equal((await timed(made, b, `after ${fault}`)).outcome, 'answered')
+      assert.ok(a.known.has(`after ${fault}`))
+    }
+    await end(made)
+  })
+
+  it('slow: it is waited for no longer than its grant, and reads from the members meanwhile', async () => {
+    const { world: made, replicas } = await world(['a', 'b'])
+    const [a, b] = replicas as [ReplicaProcess, ReplicaProcess]
+    b.freeze()
+    const { outcome, ms } = await timed(made, a, 'x')
+    assert.equal(outcome, 'answered')
+    assert.ok(ms < 2_500, `${ms} ms`)
+    assert.equal(b.peers.covered(), false, 'by its clock, whatever has not been delivered to it')
+    b.thaw()
+    assert.equal(b.peers.covered(), false)
+    await made.clock.advanceUntil(() => b.peers.covered(), 10)
+    assert.ok(b.known.has('x'))
+    await end(made)
+  })
+
+  const lies: Readonly<Record<string, (message: PeerMessage) => PeerMessage | undefined>> = {
+    'never says that it has heard': (message) => (message.type === 'ack' ? undefined : message),
+    'says it of something else': (message) => (message.type === 'ack' ? { ...message, n: message.n + 1_000 } : message),
+    'takes the other for somebody else': (message) =>
+      message.type === 'hello' ? { ...message, incarnation: 'nobody' } : message,
+    'answers questions that were not asked': (message) =>
+      message.type === 'pong' ? { ...message, n: message.n + 1 } : message,
+    'sends what only the other side sends': (message) =>
+      message.type === 'ping' ? { type: 'pong', n: message.n } : message,
+    'tells the same again and again': (message) =>
+      message.type === 'notice' ? { ...message, notice: 'the same' } : message,
+  }
+  for (const [lie, tamper] of Object.entries(lies)) {
+    it(`lying (${lie}): it is wrong itself at worst, and holds up a write for 3 s at most`, async () => {
+      const made = new World(new FakeClock())
+      const a = made.start('a')
+      await made.clock.advance(1_000)
+      const b = made.start('b', { tamper })
+      await made.clock.advance(5_000)
+      if (a.peers.refusal() !== undefined) {
+        // It has never named us: whether it answers reads nobody can tell.
+        assert.equal(await a.write('x'), 'refused')
+      } else {
+        for (let i = 0; i < 5; i++) {
+          const { outcome, ms } = await timed(made, a, `x${i}`)
+          assert.equal(outcome, 'answered')
+          assert.ok(ms < 3_000, `${ms} ms`)
+          assert.ok(!b.peers.covered() || b.known.has(`x${i}`))
+        }
+      }
+      await end(made)
+    })
+  }
+})
+
+describe('whatever happens', () => {
+  for (let seed = 1; seed <= 12; seed++) {
+    it(`a read that the cache answers knows of every write that was answered before (seed ${seed})`, async (t) => {
+      const random = seededRandom(seed)
+      const pick = <T>(from: readonly T[]): T => from[Math.floor(random() * from.length)]!
+      const made = new World(new FakeClock())
+      const names = ['a', 'b', 'c']
+      const current = new Map(names.map((name) => [name, made.start(name, { rate: 0.96 + random() * 0.08 })]))
+      const answered: { readonly notice: string; readonly atMs: number }[] = []
+      const counts = { answered: 0, refused: 0, unknown: 0, covered: 0, uncovered: 0 }
+      let writes = 0
+      const look = (): void => {
+        const nowMs = made.clock.monotonicMs()
+        for (const replica of current.values()) {
+          // One that stands still is looked at in the moment in which it goes on.
+          if (replica.frozen || replica.dead) continue
+          const isCovered = replica.peers.covered()
+          counts[isCovered ? 'covered' : 'uncovered']++
+          if (!isCovered) continue
+          // What was written before it began is in what it has listed since.
+          const missed = answered.find(
+            ({ notice, atMs }) => nowMs - atMs < 55_000 && atMs > replica.bornMs && !replica.known.has(notice),
+          )
+          if (missed !== undefined) assert.fail(`${replica.name} misses ${missed.notice} at ${nowMs}`)
+        }
+      }
+      for (let step = 0; step < 900; step++) {
+        const name = pick(names)
+        const replica = current.get(name)!
+        const other = pick(names.filter((each) => each !== name))
+        const chance = random()
+        if (chance < 0.03) made.network.cut(name, other)
+        else if (chance < 0.09) made.network.mend(name, other)
+        else if (chance < 0.1) made.network.gone.add(`${name}>${other}`)
+        else if (chance < 0.12) replica.controlPlane = pick(['hangs', 'refuses', 'unanswered'])
+        else if (chance < 0.18) replica.controlPlane = 'well'
+        else if (chance < 0.19) replica.freeze()
+        else if (chance < 0.24) replica.thaw()
+        else if (chance < 0.255) {
+          if (chance < 0.25 || replica.frozen) replica.kill()
+          else {
+            replica.terminate()
+            await made.clock.advance(2_500)
+            replica.kill()
+          }
+          current.set(name, made.start(name, { rate: 0.96 + random() * 0.08 }))
+        } else if (chance < 0.6 && !replica.frozen) {
+          const notice = `w${++writes}`
+          void replica.write(notice).then((outcome) => {
+            if (replica.dead) return // nobody hears what it would have said
+            counts[outcome]++
+            if (outcome === 'answered') answered.push({ notice, atMs: made.clock.monotonicMs() })
+          })
+        }
+        look()
+        await made.clock.advance(Math.floor(random() * 200))
+        look()
+      }
+      t.diagnostic(JSON.stringify(counts))
+      assert.ok(counts.answered > 20 && counts.covered > 100, JSON.stringify(counts))
+      await end(made)
+    })
+  }
+})

@@ -1,0 +1,120 @@
+/** Who may speak to a replica, over real connections: only one whose certificate the directory names, and only to that one. */
+import assert from 'node:assert/strict'
+import { connect } from 'node:net'
+import { after, before, describe, it } from 'node:test'
+import tls from 'node:tls'
+import { selfSigned } from '../../src/app/self-signed.ts'
+import type { Channel, PeerMessage } from '../../src/peers/channel.ts'
+import type { Replica } from '../../src/peers/directory.ts'
+import {
+  dialPeer,
+  fingerprintOf,
+  listenForPeers,
+  type PeerIdentity,
+  type PeerListener,
+} from '../../src/peers/tls-transport.ts'
+import { until } from '../support/fake-clock.ts'
+
+const NOW_MS = Date.UTC(2026, 10, 30)
+
+async function identity(name: string): Promise<PeerIdentity> {
+  const { certificate, key, raw } = await selfSigned(name, [], NOW_MS)
+  return { certificate, key, fingerprint: fingerprintOf(raw) }
+}
+
+describe('connections between replicas', () => {
+  let a: PeerIdentity
+  let b: PeerIdentity
+  let listener: PeerListener
+  const taken: { readonly fingerprint: string; readonly messages: PeerMessage[]; readonly channel: Channel }[] = []
+  let closed = 0
+
+  before(async () => {
+    ;[a, b] = await Promise.all([identity('a'), identity('b')])
+    listener = await listenForPeers(a, { host: '127.0.0.1', port: 0 }, (fingerprint, channel) => {
+      const messages: PeerMessage[] = []
+      channel.listen(
+        (message) => messages.push(message),
+        () => closed++,
+      )
+      taken.push({ fingerprint, messages, channel })
+    })
+  })
+  after(() => listener.close())
+
+  const target = (fingerprint: string): Replica => ({
+    id: 'a',
+    incarnation: '1',
+    address: `127.0.0.1:${listener.port}`,
+    fingerprint,
+  })
+  const dial = (fingerprint: string): Promise<Channel> => dialPeer(b, target(fingerprint), new AbortController().signal)
+
+  it('each side knows the other by the certificate that it shows, and messages arrive whole', async () => {
+    const channel = await dial(a.fingerprint)
+    const back: PeerMessage[] = []
+    channel.listen(
+      (message) => back.push(message),
+      () => undefined,
+    )
+    for (let n = 0; n < 200; n++) channel.send({ type: 'ping', n })
+    await until(() => taken.at(-1)?.messages.length === 200)
+    assert.equal(taken.at(-1)!.fingerprint, b.fingerprint)
+    taken.at(-1)!.channel.send({ type: 'notice', n: 1, ageMs: 2, notice: { 'ü\n': ['x'] } })
+    await until(() => back.length === 1)
+    assert.deepEqual(back, [{ type: 'notice', n: 1, ageMs: 2, notice: { 'ü\n': ['x'] } }])
+    channel.close()
+    await until(() => closed === 1)
+  })
+
+  it('nothing is said to a server that shows another certificate', async () => {
+    const before = taken.length
+    await assert.rejects(dial(b.fingerprint), /not the replica that is registered there/)
+    ;(await dial(a.fingerprint)).close() // by now the other has been heard out
+    await until(() => closed > 1)
+    assert.deepEqual(
+      taken.slice(before).flatMap(({ messages }) => messages),
+      [],
+    )
+  })
+
+  it('who shows no certificate, or speaks no TLS, is closed without being heard', async () => {
+    const before = taken.length
+    const bare = tls.connect({ host: '127.0.0.1', port: listener.port, rejectUnauthorized: false })
+    bare.on('error', () => undefined)
+    bare.write('{"type":"hello","incarnation":"1"}\n')
+    const plain = connect(listener.port, '127.0.0.1')
+    plain.on('error', () => undefined)
+    plain.write('GET / HTTP/1.1\r\n\r\n')
+    await Promise.all([bare, plain].map((socket) => new Promise((resolve) => socket.once('close', resolve))))
+    assert.equal(taken.length, before)
+  })
+
+  for (const [what, bytes] of [
+    ['a line that is no message', '{"type":"ping"}\n'],
+    ['no JSON', 'hello\n'],
+    ['a line without an end', 'x'.repeat(64 * 1024)],
+  ] as const) {
+    it(`${what} closes the connection`, async () => {
+      const before = closed
+      const socket = tls.connect({
+        host: '127.0.0.1',
+        port: listener.port,
+        rejectUnauthorized: false,
+        cert: b.certificate,
+        key: b.key,
+      })
+      socket.on('error', () => undefined)
+      socket.write(bytes)
+      await until(() => closed === before + 1)
+      assert.deepEqual(taken.at(-1)!.messages, [])
+      socket.destroy()
+    })
+  }
+
+  it('an address that is none, or where nobody listens, is a fault', async () => {
+    for (const address of ['', 'x', 'x:', 'x:99999', '127.0.0.1:1']) {
+      await assert.rejects(dialPeer(b, { ...target(a.fingerprint), address }, new AbortController().signal))
+    }
+  })
+})
