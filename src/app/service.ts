@@ -124,7 +124,12 @@ export async function createService(options: ServiceOptions): Promise<Service> {
   const fleet = new Fleet((err) => {
     log.warn({ err }, 'a member’s connections did not close')
   })
-  const cache = new Cache({ clock, windowBytes: config.watchWindowBytes, metrics })
+  const cache = new Cache({
+    clock,
+    windowBytes: config.watchWindowBytes,
+    maxObjects: config.maxObjectsPerResource,
+    metrics,
+  })
   const discovery = new DiscoveryTracker({ fleet, clock, random, logger: log })
   const registryStore = openRegistryStore(options, runtime, metrics)
   lifecycle.onStop('registry store', () => registryStore.close())
@@ -135,6 +140,7 @@ export async function createService(options: ServiceOptions): Promise<Service> {
     fleet: config.staleClusters === 'drop' ? readyClusters(fleet) : fleet,
     discovery,
     cache,
+    maxResources: config.maxResourcesPerCluster,
     run: httpReflectorRunner({ clock, random, logger: log, metrics: new ReflectorMetrics(metrics) }),
     clock,
     logger: log,

@@ -1,6 +1,7 @@
 /** The cache's metrics. Gauges are read when they are scraped. */
 import { gvrKey } from '../kube/group-version.ts'
 import { Counter, Gauge, type Registry } from '../telemetry/metrics.ts'
+import { leftOutOf } from '../informer/reflector-store.ts'
 import type { Resource } from './resource.ts'
 
 export class CacheMetrics {
@@ -46,6 +47,17 @@ export class CacheMetrics {
       'fleetsearch_cache_past_changes',
       'Changes kept undone for lists that are read page by page.',
       ({ past }) => past.changes,
+    )
+    gauge(
+      'fleetsearch_cache_shards_beyond_bound',
+      'Clusters whose objects of the resource are not cached, or no longer: there are more than is allowed.',
+      (resource) =>
+        sum(resource, ({ reflector }) => (reflector.phase === 'failing' && reflector.code === 'tooMany' ? 1 : 0)),
+    )
+    gauge(
+      'fleetsearch_cache_objects_left_out',
+      'Objects that could not be read since their last list, and are missing.',
+      (resource) => sum(resource, ({ reflector }) => leftOutOf(reflector)),
     )
     gauge('fleetsearch_cache_watchers', 'Open watches.', ({ watchers }) => watchers)
   }

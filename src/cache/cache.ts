@@ -23,6 +23,8 @@ export interface CacheOptions {
   readonly windowBytes?: number
   /** How far back the windows reach, as far as the bytes suffice. Default 5 minutes, as long as etcd keeps revisions. */
   readonly windowMs?: number
+  /** Of one resource of one cluster; more are a fault of that shard. Default: as many as memory holds. */
+  readonly maxObjects?: number
   readonly metrics?: Registry
 }
 
@@ -34,6 +36,7 @@ export class Cache implements CacheReader, CacheWriter, ShardOwner {
   readonly #clock: Clock
   readonly #budget: WindowBudget
   readonly #windowMs: number
+  readonly #maxObjects: number
   readonly #metrics: CacheMetrics | undefined
   readonly #resources = new Map<string, Resource>()
   readonly #listeners = new Set<CacheListener>()
@@ -41,10 +44,11 @@ export class Cache implements CacheReader, CacheWriter, ShardOwner {
   readonly #handles = new WeakMap<Shard, ShardWriter>()
   #cancelTick: (() => void) | undefined
 
-  constructor({ clock, windowBytes, windowMs, metrics }: CacheOptions) {
+  constructor({ clock, windowBytes, windowMs, maxObjects = Infinity, metrics }: CacheOptions) {
     this.#clock = clock
     this.#budget = new WindowBudget(windowBytes ?? WINDOW_BYTES)
     this.#windowMs = windowMs ?? WINDOW_MS
+    this.#maxObjects = maxObjects
     this.#metrics = metrics && new CacheMetrics(metrics, () => this.#resources.values())
   }
 
@@ -109,6 +113,7 @@ export class Cache implements CacheReader, CacheWriter, ShardOwner {
       clock: this.#clock,
       budget: this.#budget,
       windowMs: this.#windowMs,
+      maxObjects: this.#maxObjects,
       listeners: this.#listeners,
       counted: (counted, what) => this.#metrics?.count(counted, what),
       busy: () => this.#tickSoon(),

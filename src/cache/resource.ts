@@ -24,6 +24,7 @@ export interface ResourceContext {
   readonly clock: Clock
   readonly budget: WindowBudget
   readonly windowMs: number
+  readonly maxObjects: number
   readonly listeners: ReadonlySet<CacheListener>
   /** For metrics. */
   counted(resource: Resource, what: CacheEvent['type'] | 'EXPIRED'): void
@@ -167,7 +168,7 @@ export class Resource implements ResourceReader, ShardSink, WatchSource {
       return known
     }
     if (known !== undefined) this.drop(known)
-    const shard = new Shard(spec, this, this.#context.clock)
+    const shard = new Shard(spec, this, this.#context.clock, this.#context.maxObjects)
     shard.history.supersede(this.#departed.get(spec.cluster))
     this.#shards.set(spec.cluster, shard)
     this.#sorted = undefined

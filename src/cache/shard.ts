@@ -5,6 +5,7 @@
 import { canonicalize, type CanonicalObject, type ObjectIdentity } from '../kube/canonical-object.ts'
 import { apiVersionOf, type GroupVersionResource } from '../kube/group-version.ts'
 import type { ClusterName, ResourceVersion } from '../kube/names.ts'
+import { tooManyObjects } from '../informer/reflector-error.ts'
 import type { ReflectorState, Replacement, WatchEventType } from '../informer/reflector-store.ts'
 import type { Clock } from '../util/clock.ts'
 import { KeyBuffer } from './key-buffer.ts'
@@ -43,6 +44,7 @@ export class Shard implements StagingTarget {
   readonly #namespaced: boolean
   readonly #sink: ShardSink
   readonly #clock: Clock
+  readonly #maxObjects: number
   readonly #key = new KeyBuffer()
   readonly #staged = new Set<Staging>()
   /** Namespaces replaced one by one while the shard waits for the last of them. */
@@ -56,7 +58,8 @@ export class Shard implements StagingTarget {
   #reflector: ReflectorState = { phase: 'listing' }
   #heardAtMs: number | undefined
 
-  constructor(spec: ShardSpec, sink: ShardSink, clock: Clock) {
+  constructor(spec: ShardSpec, sink: ShardSink, clock: Clock, maxObjects: number) {
+    this.#maxObjects = maxObjects
     this.cluster = spec.cluster
     this.clusterUid = spec.clusterUid
     this.gvr = spec.gvr
@@ -66,6 +69,10 @@ export class Shard implements StagingTarget {
     this.#sink = sink
     this.#clock = clock
     this.#content = new ShardContent(spec.cluster)
+  }
+
+  get reflector(): ReflectorState {
+    return this.#reflector
   }
 
   get content(): ShardContent {
@@ -102,6 +109,12 @@ export class Shard implements StagingTarget {
 
   takes(namespace: string): boolean {
     return !this.#namespaced || this.#namespaces === undefined || this.#namespaces.has(namespace)
+  }
+
+  /** Throws where a replacement leaves no room for one object more. */
+  requireRoom({ namespace, order }: Staging): void {
+    const objects = namespace === undefined ? order.length : this.#content.order.length + this.#staging()
+    if (objects >= this.#maxObjects) throw tooManyObjects(this, this.#maxObjects)
   }
 
   receive(object: Uint8Array): CanonicalObject {
@@ -228,6 +241,17 @@ export class Shard implements StagingTarget {
     this.#content = new ShardContent(this.cluster)
   }
 
+  /** By how many objects the replacements of single namespaces would make the content larger. */
+  #staging(): number {
+    let objects = 0
+    for (const { namespace, order } of this.#staged) {
+      if (namespace === undefined) continue
+      const [from, to] = this.#content.namespaceRange(namespace)
+      objects += order.length - (to - from)
+    }
+    return objects
+  }
+
   #begin(version: ResourceVersion): void {
     this.#synced = true
     this.#version = version
@@ -262,6 +286,7 @@ export class Shard implements StagingTarget {
     const incoming = received(this.cluster, object)
     const previous = stored === undefined ? undefined : detached(stored)
     if (slot === undefined || previous === undefined) {
+      if (content.order.length >= this.#maxObjects) throw tooManyObjects(this, this.#maxObjects)
       content.order.insertAt(content.lowerBound(content.order, key), content.insert(key, object))
       return [{ type: 'ADDED', object: incoming, previous: undefined }]
     }

@@ -17,6 +17,8 @@ export interface StagingTarget {
   receive(object: Uint8Array): CanonicalObject
   /** Whether the shard keeps objects of that namespace. */
   takes(namespace: string): boolean
+  /** Throws where there is no room for one object more. */
+  requireRoom(staging: Staging): void
   install(staging: Staging, version: ResourceVersion): void
   forget(staging: Staging): void
 }
@@ -43,6 +45,7 @@ export class Staging implements Replacement {
     const { namespace, name } = received.meta
     if (this.namespace !== undefined && namespace !== this.namespace) return
     if (!this.#target.takes(namespace)) return
+    this.#target.requireRoom(this)
     this.#key.set(namespace, name)
     const slot = this.#unchanged(received) ?? this.#target.content.insert(this.#key, received)
     this.#place(slot)

@@ -3,7 +3,7 @@
  * or over the only one registered, or one for each where the member forbids the list over all.
  */
 import type { Member } from '../fleet/member.ts'
-import type { ReflectorState } from '../informer/reflector-store.ts'
+import { leftOutOf, type ReflectorState } from '../informer/reflector-store.ts'
 import { gvrKey } from '../kube/group-version.ts'
 import type { Logger } from '../telemetry/logger.ts'
 import type { Clock } from '../util/clock.ts'
@@ -75,6 +75,11 @@ export class ActiveShard {
     return this.#state
   }
 
+  /** Objects of the member that could not be read and are missing. */
+  get leftOut(): number {
+    return leftOutOf(this.#state)
+  }
+
   /** Has been listed at least once. */
   get synced(): boolean {
     return this.#synced
@@ -95,7 +100,8 @@ export class ActiveShard {
       returns !== goal.returns ||
       isWider(planned.namespaces, before.namespaces) ||
       this.#feeds().join() !== feeds.join()
-    if (planned.served && (!isFed || needsList)) this.restart()
+    if (planned.isBeyond) this.pause()
+    else if (planned.served && (!isFed || needsList)) this.restart()
   }
 
   /** Begins again with a list; what is shown stays until it is there. */
@@ -139,6 +145,7 @@ export class ActiveShard {
   }
 
   #start(): void {
+    if (this.planned.isBeyond) return
     const abort = new AbortController()
     const gate = new FeedGate(this.#shard, {
       reported: (state) => {

@@ -27,14 +27,16 @@ export interface ClusterLag {
   readonly failure: string | undefined
   /** Resources that have not been listed yet. */
   readonly unlisted: number
+  /** Objects that could not be read. */
+  readonly leftOut: number
 }
 
-type Shard = Pick<ActiveShard, 'planned' | 'synced' | 'failure'>
+type Shard = Pick<ActiveShard, 'planned' | 'synced' | 'failure' | 'leftOut'>
 
 /** The furthest behind first, then by name. */
 export function clusterLags(shards: readonly Shard[], cached: CachedLook, nowMs: number): ClusterLag[] {
   const clusters = new Map<ClusterName, ClusterLag>()
-  for (const { planned, synced, failure } of shards) {
+  for (const { planned, synced, failure, leftOut } of shards) {
     const { cluster, gvr } = planned
     const { objects = 0, heardAtMs } = cached(planned) ?? {}
     const before = clusters.get(cluster) ?? {
@@ -44,6 +46,7 @@ export function clusterLags(shards: readonly Shard[], cached: CachedLook, nowMs:
       lagMs: 0,
       failure: undefined,
       unlisted: 0,
+      leftOut: 0,
     }
     // A watch is silent for a minute now and then: only one that fails is behind.
     const lagMs = failure === undefined || heardAtMs === undefined ? 0 : Math.max(0, nowMs - heardAtMs)
@@ -55,6 +58,7 @@ export function clusterLags(shards: readonly Shard[], cached: CachedLook, nowMs:
       lagMs: Math.max(before.lagMs, lagMs),
       failure: isWorse ? `${gvrKey(gvr)}: ${failure.code}` : before.failure,
       unlisted: before.unlisted + (synced ? 0 : 1),
+      leftOut: before.leftOut + leftOut,
     })
   }
   return [...clusters.values()].sort((a, b) => rank(b) - rank(a) || (a.cluster < b.cluster ? -1 : 1))
@@ -62,9 +66,10 @@ export function clusterLags(shards: readonly Shard[], cached: CachedLook, nowMs:
 
 /** `m1: 3 resources, about 1200 objects, current` or `…, more than 5 minutes behind (v1/pods: refused)`. */
 export function lagText(lag: ClusterLag): string {
-  const { cluster, resources, objects, unlisted, failure } = lag
+  const { cluster, resources, objects, unlisted, leftOut, failure } = lag
   const what = [`${resources} ${resources === 1 ? 'resource' : 'resources'}`, objectsText(objects)]
   if (unlisted > 0) what.push(`${unlisted} not listed yet`)
+  if (leftOut > 0) what.push(`${leftOut} left out that could not be read`)
   what.push(failure === undefined ? 'current' : `${behindText(lag.lagMs)} (${failure})`)
   return `${cluster}: ${what.join(', ')}`
 }
@@ -74,7 +79,8 @@ function behindText(lagMs: number): string {
   return step === undefined ? 'behind' : `more than ${step} behind`
 }
 
-function rank({ failure, unlisted, lagMs }: ClusterLag): number {
-  if (failure !== undefined) return 2 + lagMs
+function rank({ failure, unlisted, leftOut, lagMs }: ClusterLag): number {
+  if (failure !== undefined) return 3 + lagMs
+  if (leftOut > 0) return 2
   return unlisted > 0 ? 1 : 0
 }

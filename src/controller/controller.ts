@@ -28,6 +28,8 @@ export interface ControllerOptions {
   readonly discovery: DiscoveryTracker
   readonly cache: Cache
   readonly run: RunReflector
+  /** Resources cached of one cluster at most; default: as many as are asked for. */
+  readonly maxResources?: number
   readonly clock: Clock
   readonly logger: Logger
 }
@@ -35,6 +37,12 @@ export interface ControllerOptions {
 const STOP_MS = 5_000 // longest wait for reflectors that were told to stop
 
 const SOON_MS = 50 // a plan for 100 clusters of 80 kinds takes about 20 ms
+
+const BEYOND = {
+  phase: 'failing',
+  code: 'tooMany',
+  message: 'more resources of this cluster are asked for than are cached of one',
+} as const
 
 const NOTHING: Plan = { resources: [], shards: [], problems: [], targets: new Map() }
 
@@ -130,13 +138,14 @@ export class Controller {
   }
 
   #reconcile(): void {
-    const { registries, fleet, discovery } = this.#options
+    const { registries, fleet, discovery, maxResources } = this.#options
     const members = fleet.members()
     const plan = planShards({
       registries: registries.current(),
       members: members.map(({ facts }) => ({ facts, resources: discovery.resources(facts) })),
       known: discovery.known,
       cached: this.#resources,
+      ...(maxResources === undefined ? {} : { maxResources }),
     })
     this.#logNews(plan, members.length === 0)
     this.#plan = plan
@@ -204,6 +213,7 @@ export class Controller {
     } else {
       shard.update(goal)
     }
+    if (planned.isBeyond) return shard.wait(BEYOND)
     if (planned.served) return
     const failure = discovery.failure(member.facts)
     shard.wait(failure === undefined ? { phase: 'listing' } : { phase: 'failing', ...failure })

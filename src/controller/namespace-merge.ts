@@ -6,7 +6,13 @@
  * - At the start nothing is shown until every part has been listed: no reader takes the namespace that was first for the
  *   whole. A part that is forbidden, too, is not waited for: it counts as empty until it can be listed, and is reported.
  */
-import type { ReflectorState, ReflectorStore, Replacement, WatchEventType } from '../informer/reflector-store.ts'
+import {
+  leftOutOf,
+  type ReflectorState,
+  type ReflectorStore,
+  type Replacement,
+  type WatchEventType,
+} from '../informer/reflector-store.ts'
 import { MalformedObjectError } from '../kube/malformed-error.ts'
 import { compareResourceVersions, type ResourceVersion } from '../kube/names.ts'
 import { scanObject } from '../kube/object-scanner.ts'
@@ -149,7 +155,9 @@ export class NamespaceMerge {
     if (failing?.state.phase === 'failing') {
       return { ...failing.state, message: `namespace ${failing.namespace}: ${failing.state.message}` }
     }
-    return this.#parts.some(({ state }) => state.phase === 'listing') ? { phase: 'listing' } : { phase: 'watching' }
+    if (this.#parts.some(({ state }) => state.phase === 'listing')) return { phase: 'listing' }
+    const leftOut = this.#parts.reduce((sum, { state }) => sum + leftOutOf(state), 0)
+    return { phase: 'watching', ...(leftOut === 0 ? {} : { leftOut }) }
   }
 }
 

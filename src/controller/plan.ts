@@ -36,6 +36,8 @@ export interface PlanInput {
   readonly known: KnownKinds
   /** What is cached now, by `groupResourceKey`. */
   readonly cached: ReadonlyMap<string, PlannedResource>
+  /** Of one cluster; default: as many as are asked for. */
+  readonly maxResources?: number
 }
 
 export interface PlannedResource {
@@ -51,13 +53,16 @@ export interface PlannedShard extends PlannedResource {
   readonly namespaces: ReadonlySet<string> | undefined
   /** The cluster is known to serve it; until then no reflector runs. */
   readonly served: boolean
+  /** The cluster has as many as may be cached without it: it is said to be missing. */
+  readonly isBeyond: boolean
   /** Names of the registries that ask for it. */
   readonly registries: readonly string[]
   /** The namespaces that each of them asks for; undefined: all. */
   readonly claims: ReadonlyMap<string, ReadonlySet<string> | undefined>
 }
 
-export type PlanProblemReason = 'NoClusterMatches' | 'NotServed' | 'NotWatchable' | 'OtherVersionCached'
+export type PlanProblemReason =
+  'NoClusterMatches' | 'NotServed' | 'NotWatchable' | 'OtherVersionCached' | 'TooManyResources'
 
 export interface PlanProblem {
   readonly registry: string
@@ -76,7 +81,7 @@ export interface Plan {
   readonly targets: ReadonlyMap<string, readonly ClusterName[]>
 }
 
-export function planShards({ registries, members, known, cached }: PlanInput): Plan {
+export function planShards({ registries, members, known, cached, maxResources = Infinity }: PlanInput): Plan {
   const ordered = members.toSorted((a, b) => compareUtf8(a.facts.name, b.facts.name))
   const wanted = new Map<string, Wanted>()
   const targets = new Map<string, readonly ClusterName[]>()
@@ -101,7 +106,7 @@ export function planShards({ registries, members, known, cached }: PlanInput): P
       problems.push(...resolved.problems.map((problem) => ({ registry: name, ...problem })))
     }
   }
-  return { targets, ...assemble(ordered, wanted, problems, cached) }
+  return { targets, ...assemble(ordered, wanted, problems, cached, maxResources) }
 }
 
 function assemble(
@@ -109,16 +114,25 @@ function assemble(
   wanted: ReadonlyMap<string, Wanted>,
   problems: readonly PlanProblem[],
   cached: PlanInput['cached'],
+  maxResources: number,
 ): Pick<Plan, 'resources' | 'shards' | 'problems'> {
   const wants = [...wanted.values()]
     .sort((a, b) => compareUtf8(a.key, b.key))
     .map((want) => ({ want, resource: resourceOf(want, members, cached) }))
+  const shards = members.flatMap((member) =>
+    wants
+      .map(({ want, resource }) => shardOf(member, want, resource))
+      .filter((shard) => shard !== undefined)
+      .map((shard, at) => (at < maxResources ? shard : { ...shard, isBeyond: true })),
+  )
   return {
     resources: wants.map(({ resource }) => resource),
-    shards: members.flatMap((member) =>
-      wants.map(({ want, resource }) => shardOf(member, want, resource)).filter((shard) => shard !== undefined),
-    ),
-    problems: [...problems, ...wants.flatMap(({ want, resource }) => otherVersions(want, resource.gvr.version))],
+    shards,
+    problems: [
+      ...problems,
+      ...wants.flatMap(({ want, resource }) => otherVersions(want, resource.gvr.version)),
+      ...tooMany(shards, maxResources),
+    ],
   }
 }
 
@@ -143,7 +157,21 @@ function shardOf({ facts, resources }: PlanMember, want: Wanted, resource: Plann
     if (found?.kind !== kind || found.namespaced !== namespaced) return undefined
   }
   const served = resources !== undefined
-  return { cluster: facts.name, clusterUid: facts.uid, gvr, kind, namespaced, served, ...scope }
+  return { cluster: facts.name, clusterUid: facts.uid, gvr, kind, namespaced, served, isBeyond: false, ...scope }
+}
+
+/** One for each cluster and registry that it concerns. */
+function tooMany(shards: readonly PlannedShard[], limit: number): PlanProblem[] {
+  const missing = new Map<string, PlanProblem & { count: number }>()
+  for (const { cluster, registries } of shards.filter(({ isBeyond }) => isBeyond)) {
+    for (const registry of registries) {
+      const key = `${registry} ${cluster}`
+      const count = (missing.get(key)?.count ?? 0) + 1
+      const message = `${cluster} has ${count} more resources than the ${limit} that are cached of a cluster`
+      missing.set(key, { registry, reason: 'TooManyResources', message, count })
+    }
+  }
+  return [...missing.values()].map(({ registry, reason, message }) => ({ registry, reason, message }))
 }
 
 function otherVersions(want: Wanted, version: string): PlanProblem[] {

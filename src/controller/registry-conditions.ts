@@ -11,7 +11,7 @@ export interface ConditionsInput {
   readonly registry: ResourceRegistry
   readonly plan: Pick<Plan, 'targets' | 'problems'>
   /** Those that this registry asks for. */
-  readonly shards: readonly Pick<ActiveShard, 'planned' | 'synced' | 'failure'>[]
+  readonly shards: readonly Pick<ActiveShard, 'planned' | 'synced' | 'failure' | 'leftOut'>[]
   /** Of the stores that mirror it; default: that is somebody else's to say. */
   readonly backend?: Verdict | undefined
   readonly cached: CachedLook
@@ -73,6 +73,7 @@ function syncedOf({ shards, cached, nowMs }: ConditionsInput): Verdict {
   const failing = shards.filter(({ failure }) => failure !== undefined)
   if (failing.length > 0) return { status: 'False', reason: 'ClustersFail', message }
   if (shards.some(({ synced }) => !synced)) return { status: 'False', reason: 'Listing', message }
+  if (shards.some(({ leftOut }) => leftOut > 0)) return { status: 'False', reason: 'ObjectsLeftOut', message }
   return { status: 'True', reason: 'Followed', message: message === '' ? 'nothing is cached' : message }
 }
 

@@ -12,7 +12,9 @@ export interface FreshnessSource {
   /** Monotonic ms. */
   readonly heardAtMs: number | undefined
   readonly reflector:
-    { readonly phase: 'listing' | 'watching' } | { readonly phase: 'failing'; readonly message: string }
+    | { readonly phase: 'listing' }
+    | { readonly phase: 'watching'; readonly leftOut?: number }
+    | { readonly phase: 'failing'; readonly message: string }
 }
 
 /**
@@ -30,6 +32,8 @@ export interface ClusterFreshness {
   readonly reason?: string | undefined
   /** The caller may see only some of its namespaces or objects. */
   readonly inPart?: boolean
+  /** Objects that could not be read and are absent from the answer; default 0. */
+  readonly leftOut?: number
 }
 
 /** A relist after an expired watch takes seconds; a minute without a word is more than that. */
@@ -52,7 +56,8 @@ export function freshnessOf(source: FreshnessSource, nowMs: number): ClusterFres
   }
   if (!synced) return { cluster, state: 'syncing', ageMs }
   const late = reflector.phase === 'listing' && (ageMs ?? 0) > RELIST_MS
-  return { cluster, state: late ? 'stale' : 'live', ageMs }
+  const { leftOut = 0 } = reflector.phase === 'watching' ? reflector : {}
+  return { cluster, state: late ? 'stale' : 'live', ageMs, ...(leftOut === 0 ? {} : { leftOut }) }
 }
 
 /** The headers of an answer that covers `clusters`; none for no clusters. */
@@ -68,6 +73,12 @@ export function freshnessHeaders(clusters: readonly ClusterFreshness[]): Outgoin
       clusters.length,
       'shown in part',
       () => 'what you may list there',
+    ),
+    ...warning(
+      clusters.filter(({ leftOut = 0 }) => leftOut > 0),
+      clusters.length,
+      'incomplete',
+      ({ leftOut = 0 }) => `objects that could not be read: ${leftOut}`,
     ),
   ]
   const headers: Record<string, string | string[]> = {

@@ -1,12 +1,14 @@
 /** Why a LIST or WATCH that the member did answer brought nothing usable. No answer at all is a `MemberError` (fleet/). */
 import { isMemberError, type MemberErrorCode } from '../fleet/member-error.ts'
+import { gvrKey, type GroupVersionResource } from '../kube/group-version.ts'
 import { MalformedError } from '../kube/malformed-error.ts'
 
 /**
  * `expired` 410 as HTTP status or ERROR event · `throttled` 429, or a 5xx that says when to come back · `unauthorized` 401 ·
  * `forbidden` 403 · `notFound` 404 or 405: the member does not serve this resource · `serverError` any other status ·
  * `malformed` the body is no list or no event stream · `shortWatch` a watch that ended at once and brought nothing ·
- * `regressed` the member stands at an older version than we have seen of it: its history was replaced.
+ * `regressed` the member stands at an older version than we have seen of it: its history was replaced · `tooMany` it has more
+ * objects than are kept of one resource.
  */
 export type ReflectorErrorCode =
   | 'expired'
@@ -18,6 +20,7 @@ export type ReflectorErrorCode =
   | 'malformed'
   | 'shortWatch'
   | 'regressed'
+  | 'tooMany'
 
 export type ReflectorPhase = 'list' | 'verify' | 'watch'
 
@@ -42,6 +45,15 @@ export class ReflectorError extends Error {
     this.httpStatus = options.httpStatus
     this.retryAfterMs = options.retryAfterMs
   }
+}
+
+/** There is no room for an object more of this resource of this cluster. */
+export function tooManyObjects(
+  { cluster, gvr }: { readonly cluster: string; readonly gvr: GroupVersionResource },
+  limit: number,
+): ReflectorError {
+  const message = `${cluster}/${gvrKey(gvr)}: has more than the ${limit} objects that are kept of one resource`
+  return new ReflectorError('tooMany', 'list', message)
 }
 
 /** The code of a member's fault, which is retried; undefined for anything else, which is a fault of ours. */

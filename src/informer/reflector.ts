@@ -50,6 +50,8 @@ class Reflector {
   readonly #slowBackoff: Backoff
   #version = '' as ResourceVersion
   #fruitless = 0
+  /** Since the last list. */
+  #leftOut = 0
 
   constructor(source: ListerWatcher, store: ReflectorStore, options: ReflectorOptions) {
     this.#source = source
@@ -91,6 +93,7 @@ class Reflector {
   async #list(signal: AbortSignal): Promise<void> {
     this.#store.report({ phase: 'listing' })
     let replacement = this.#store.beginReplace()
+    this.#leftOut = 0
     try {
       const version = await this.#source.list(
         {
@@ -101,6 +104,7 @@ class Reflector {
           },
           restart: () => {
             replacement.discard()
+            this.#leftOut = 0
             replacement = this.#store.beginReplace()
           },
         },
@@ -135,7 +139,7 @@ class Reflector {
     let delivered = 0
     try {
       const batches = await this.#source.watch(this.#version, signal)
-      this.#store.report({ phase: 'watching' })
+      this.#reportWatching()
       for await (const batch of batches) {
         signal.throwIfAborted()
         for (const event of batch) this.#apply(event)
@@ -157,9 +161,15 @@ class Reflector {
       this.#store.bookmark(this.#version)
       return
     }
+    const before = this.#leftOut
     this.#tolerating(() => {
       this.#version = this.#store.apply(event.type, event.object)
     })
+    if (this.#leftOut !== before) this.#reportWatching()
+  }
+
+  #reportWatching(): void {
+    this.#store.report({ phase: 'watching', ...(this.#leftOut === 0 ? {} : { leftOut: this.#leftOut }) })
   }
 
   /** One object that is none must not take the others with it: it is reported and left out. */
@@ -168,6 +178,7 @@ class Reflector {
       write()
     } catch (error) {
       if (!(error instanceof MalformedError)) throw error
+      this.#leftOut += 1
       this.#options.onError(error, 0)
     }
   }

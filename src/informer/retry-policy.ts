@@ -32,6 +32,7 @@ const POLICIES: Readonly<Record<ReflectorErrorCode | MemberErrorCode, RetryPolic
   timeout: reconnect,
   closed: reconnect,
   protocol: reconnect,
+  tooMany: { next: 'list', slow: true, wakes: false },
   forbidden: { next: 'verify', slow: true, wakes: false },
   notFound: { next: 'list', slow: true, wakes: false },
   unauthorized: { next: 'verify', slow: true, wakes: true },

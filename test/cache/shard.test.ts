@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import type { CacheListener } from '../../src/cache/reader.ts'
+import { ReflectorError } from '../../src/informer/reflector-error.ts'
 import { MalformedObjectError } from '../../src/kube/malformed-error.ts'
 import { settle } from '../support/fake-clock.ts'
 import { versionsText, WatchClient } from './client.ts'
@@ -260,4 +261,42 @@ test('freshness: what the reflector reports, and when the member was heard last'
   writer.bookmark(version(5))
   const state = pods.shards()[0]
   assert.deepEqual([state?.heardAtMs, state?.version, state?.objects], [3_000, '5', 1])
+})
+
+test('beyond the bound nothing is kept and nothing is cut: a list, an event, a namespace at a time', () => {
+  const { pods, open } = newCache({ maxObjects: 3 })
+  const tooMany = (error: unknown): boolean => error instanceof ReflectorError && error.code === 'tooMany'
+  const writer = open('m1')
+  const three = ['a', 'b', 'c'].map((name) => pod({ name }, 5))
+  const long = writer.beginReplace()
+  for (const object of three) long.add(object)
+  assert.throws(() => long.add(pod({ name: 'd' }, 5)), tooMany)
+  long.discard()
+  assert.equal(pods.shards()[0]?.synced, false)
+
+  replace(writer, three, 10)
+  const before = list(pods)
+  assert.throws(() => writer.apply('ADDED', pod({ name: 'd' }, 11)), tooMany)
+  assert.deepEqual(list(pods), before)
+  writer.apply('MODIFIED', pod({ name: 'a' }, 12))
+  writer.apply('DELETED', pod({ name: 'b' }, 13))
+  writer.apply('ADDED', pod({ name: 'd' }, 14))
+  replace(writer, three, 20) // a list again is no growth
+  assert.equal(list(pods).length, 3)
+
+  const parts = open('m2', { namespaces: new Set(['x', 'y']) })
+  const [x, y] = [parts.beginNamespaceReplace('x'), parts.beginNamespaceReplace('y')]
+  x.add(pod({ namespace: 'x', name: 'a' }, 5))
+  x.add(pod({ namespace: 'x', name: 'b' }, 5))
+  y.add(pod({ namespace: 'y', name: 'a' }, 5))
+  assert.throws(() => y.add(pod({ namespace: 'y', name: 'b' }, 5)), tooMany)
+  x.commit(version(10))
+  y.commit(version(10))
+  const again = parts.beginNamespaceReplace('x')
+  for (const name of ['a', 'c']) again.add(pod({ namespace: 'x', name }, 11))
+  again.commit(version(12))
+  assert.deepEqual(
+    list(pods).filter((name) => name.startsWith('m2')),
+    ['m2/x/a@11', 'm2/x/c@11', 'm2/y/a@5'],
+  )
 })

@@ -15,11 +15,13 @@ const shard = (cluster: string, resource: string, code?: string, synced = true):
     namespaced: true,
     namespaces: undefined,
     served: true,
+    isBeyond: false,
     registries: ['rr'],
     claims: new Map(),
   },
   synced,
   failure: code === undefined ? undefined : { phase: 'failing', code, message: 'a message' },
+  leftOut: 0,
 })
 
 function texts(shards: readonly Shard[], heardAtMs: Readonly<Record<string, number>>, objects = 10): string[] {
@@ -27,12 +29,13 @@ function texts(shards: readonly Shard[], heardAtMs: Readonly<Record<string, numb
   return clusterLags(shards, cached, 1_000_000).map(lagText)
 }
 
-test('each cluster is told with its counts; the furthest behind first, then those not listed, then by name', () => {
+test('each cluster is told with its counts; the furthest behind first, then those with objects left out, then those not listed, then by name', () => {
   const shards = [
     shard('b', 'pods'),
     shard('a', 'pods'),
     shard('a', 'nodes'),
     shard('new', 'pods', undefined, false),
+    { ...shard('odd', 'pods'), leftOut: 3 },
     shard('late', 'pods', 'timeout'),
     shard('later', 'pods', 'refused'),
     shard('later', 'nodes', 'refused'),
@@ -40,6 +43,7 @@ test('each cluster is told with its counts; the furthest behind first, then thos
   assert.deepEqual(texts(shards, { a: 999_000, b: 940_000, late: 930_000, later: 100_000 }), [
     'later: 2 resources, 20 objects, more than 15 minutes behind (v1/pods: refused)',
     'late: 1 resource, 10 objects, more than a minute behind (v1/pods: timeout)',
+    'odd: 1 resource, 10 objects, 3 left out that could not be read, current',
     'new: 1 resource, 10 objects, 1 not listed yet, current',
     'a: 2 resources, 20 objects, current',
     'b: 1 resource, 10 objects, current',

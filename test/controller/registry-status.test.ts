@@ -22,11 +22,13 @@ const shard = (cluster: string, more: Partial<Shard> = {}): Shard => ({
     namespaced: true,
     namespaces: undefined,
     served: true,
+    isBeyond: false,
     registries: ['rr'],
     claims: new Map(),
   },
   synced: true,
   failure: undefined,
+  leftOut: 0,
   ...more,
 })
 const refused = { phase: 'failing', code: 'refused', message: 'connection refused' } as const
@@ -54,6 +56,10 @@ test('Ready says whether all has been listed, Synced whether it is followed', ()
   assert.deepEqual(conditions({ shards: [shard('a'), shard('b', { failure: refused })] }), [
     'Ready=True Listed: 2 resources in 2 clusters are cached, 42 objects',
     'Synced=False ClustersFail: b: 1 resource, 21 objects, more than 5 minutes behind (v1/pods: refused); a: 1 resource, 21 objects, current',
+  ])
+  assert.deepEqual(conditions({ shards: [shard('a'), shard('b', { leftOut: 2 })] }), [
+    'Ready=True Listed: 2 resources in 2 clusters are cached, 42 objects',
+    'Synced=False ObjectsLeftOut: b: 1 resource, 21 objects, 2 left out that could not be read, current; a: 1 resource, 21 objects, current',
   ])
 })
 

@@ -41,6 +41,8 @@ export interface WholeServiceOptions
   readonly maxStreams?: number
   /** Default: no limit. */
   readonly maxStreamsPerUser?: number
+  readonly maxObjectsPerResource?: number
+  readonly maxResourcesPerCluster?: number
   /** Default: one user, `tester`. */
   readonly authenticate?: Authenticator
   /** Default: everybody may do everything. */
@@ -65,6 +67,8 @@ export async function startWholeService({
   tracing,
   maxStreams = 1_000,
   maxStreamsPerUser = 0,
+  maxObjectsPerResource = Infinity,
+  maxResourcesPerCluster = Infinity,
   authenticate = () => TESTER,
   authorize = allowAll,
   ...options
@@ -83,6 +87,8 @@ export async function startWholeService({
       staleClusters: 'keep',
       syncTimeoutMs: 5_000,
       watchWindowBytes: 1 << 20,
+      maxObjectsPerResource,
+      maxResourcesPerCluster,
       maxStreams,
       maxStreamsPerUser,
       rights: 'off',

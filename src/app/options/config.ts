@@ -38,6 +38,9 @@ export interface CommonConfig {
   readonly staleClusters: 'keep' | 'drop'
   readonly syncTimeoutMs: number
   readonly watchWindowBytes: number
+  /** Of one resource of one cluster, and resources of one cluster; Infinity: no limit. */
+  readonly maxObjectsPerResource: number
+  readonly maxResourcesPerCluster: number
   /** Connections given to other protocols at once (exec, port-forward); 0: no limit. */
   readonly maxStreams: number
   /** Of them, those of one user; 0: no limit. */
@@ -186,6 +189,8 @@ function complete(
     staleClusters: flags.choice('stale-clusters', ['keep', 'drop']),
     syncTimeoutMs: flags.durationMs('sync-timeout'),
     watchWindowBytes: flags.number('watch-window-bytes', 2 ** 20, 2 ** 40),
+    maxObjectsPerResource: flags.number('max-objects-per-resource', 0, 1e9) || Infinity,
+    maxResourcesPerCluster: flags.number('max-resources-per-cluster', 0, 1e6) || Infinity,
     maxStreams: flags.number('max-streams', 0, 1_000_000),
     // A server on loopback has one user.
     maxStreamsPerUser: command === 'serve' ? flags.number('max-streams-per-user', 0, 1_000_000) : 0,

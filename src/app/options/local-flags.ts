@@ -46,6 +46,23 @@ const WATCH_WINDOW: FlagSpec = {
   honoured: 'Bytes of recent events kept for each resource, so that watches can resume.',
 }
 
+const MAX_OBJECTS: FlagSpec = {
+  name: 'max-objects-per-resource',
+  group: 'local',
+  type: 'int',
+  default: '2000000',
+  honoured:
+    'Objects kept of one resource of one cluster; 0: no limit. What has more is not cached: it is missing from answers, or stale, and they say so.',
+}
+
+const MAX_RESOURCES: FlagSpec = {
+  name: 'max-resources-per-cluster',
+  group: 'local',
+  type: 'int',
+  default: '5000',
+  honoured: 'Resources cached of one cluster; 0: no limit. Those beyond are missing from answers, which say so.',
+}
+
 const MAX_STREAMS: FlagSpec = {
   name: 'max-streams',
   group: 'local',
@@ -95,6 +112,8 @@ const COMMON: readonly FlagSpec[] = [
   STALE_CLUSTERS,
   SYNC_TIMEOUT,
   WATCH_WINDOW,
+  MAX_OBJECTS,
+  MAX_RESOURCES,
   MAX_STREAMS,
   PROXY_PLUGINS,
   INSTALLATION_ID,
