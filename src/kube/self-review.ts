@@ -23,8 +23,21 @@ export interface ResourceAttributes {
   readonly name?: string
 }
 
-/** JSON or protobuf. Throws `badRequest`. */
-export function parseReview(body: Buffer): Review {
+const KINDS: Readonly<Record<string, { readonly apiVersion: string; readonly kind: string }>> = {
+  selfsubjectaccessreviews: { apiVersion: 'authorization.k8s.io/v1', kind: 'SelfSubjectAccessReview' },
+  selfsubjectrulesreviews: { apiVersion: 'authorization.k8s.io/v1', kind: 'SelfSubjectRulesReview' },
+  selfsubjectreviews: { apiVersion: 'authentication.k8s.io/v1', kind: 'SelfSubjectReview' },
+}
+
+/** JSON or protobuf. One that does not say what it is, is what its path is for, as in a kube-apiserver. Throws `badRequest`. */
+export function parseReview(body: Buffer, path: string): Review {
+  const resource = path.slice(path.lastIndexOf('/') + 1)
+  const { kind, apiVersion, ...rest } = parse(body)
+  const named = kind === undefined || kind === '' ? KINDS[resource] : { apiVersion, kind }
+  return { ...named, ...rest }
+}
+
+function parse(body: Buffer): Review {
   const envelope = readEnvelope(body)
   if (envelope !== undefined) return fromProtobuf(envelope)
   try {

@@ -31,7 +31,7 @@ const READS: readonly string[] = ['get', 'list', 'watch']
 
 export async function answerLocalReview(request: ProxyRequest, options: LocalReviewOptions): Promise<void> {
   const body = await reviewBody(request.request.incoming)
-  const review = parseReview(body)
+  const review = parseReview(body, request.path)
   await sendReview(request, review, await statusOf(review, body, request, options))
 }
 

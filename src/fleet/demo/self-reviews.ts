@@ -12,7 +12,7 @@ const READS = ['get', 'list', 'watch']
 /** False for any other request. */
 export async function sendSelfReview(request: IncomingMessage, url: URL, response: ServerResponse): Promise<boolean> {
   if (request.method !== 'POST' || !PATH.test(url.pathname)) return false
-  const review = parseReview(await readBytes(request, MAX_BYTES))
+  const review = parseReview(await readBytes(request, MAX_BYTES), url.pathname)
   sendJson(response, 201, { ...review, status: statusOf(review) })
   return true
 }

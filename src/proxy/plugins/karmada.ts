@@ -98,7 +98,7 @@ async function readHost(options: KarmadaPluginOptions, request: ProxyRequest): P
 /** Of registered kinds the members tell, of everything else the control plane, which is asked as the caller. */
 async function answerReview(options: KarmadaPluginOptions, api: MemberApi, request: ProxyRequest): Promise<void> {
   const body = await reviewBody(request.request.incoming)
-  const review = parseReview(body)
+  const review = parseReview(body, request.path)
   const attributes = review.spec?.resourceAttributes
   const { user, signal } = request.request
   const rights = options.rights?.rights
