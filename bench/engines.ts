@@ -6,9 +6,11 @@
  *
  * Both keep two requests under way, as the bulk writer does, and take turns by some batches, so that whatever else the
  * machine does meets both. The plain bulk sends documents that are made already, without versions; the store makes them of
- * the objects, in a thread of its own. CPU is that of this process, all threads; an engine on the same cores takes the rest.
+ * the objects, in a thread of its own. What the engine has no room for (429) waits a second and is sent again, on both sides.
+ * CPU is that of this process, all threads; an engine on the same cores takes the rest.
  */
 import type { EngineStoreOptions } from '../src/backendstore/engine-store.ts'
+import { setTimeout as delay } from 'node:timers/promises'
 import { elasticsearchClient } from '../src/backendstore/elasticsearch/client.ts'
 import { openSearchClient } from '../src/backendstore/opensearch/client.ts'
 import type { EngineClient } from '../src/backendstore/search-engine/engine-client.ts'
@@ -18,7 +20,8 @@ import { openEngineStore } from '../src/backendstore/search-engine/open-engine-s
 import { mapping, settings } from '../src/backendstore/search-engine/schema.ts'
 import { engineOptions } from '../test/support/engine-stores.ts'
 import { SEARCH_ENGINES, startSearchEngine, type SearchEngineName } from '../test/support/real-parts/index.ts'
-import type { Upsert } from '../src/backendstore/backend-store.ts'
+import { toStoreError } from '../src/backendstore/search-engine/engine-errors.ts'
+import type { BackendStoreWriter, Upsert } from '../src/backendstore/backend-store.ts'
 import { seededRandom } from './fleet-objects.ts'
 import { measureQueries, podsOf, upsert } from './fleet-queries.ts'
 import { inFlight, Spent } from './spent.ts'
@@ -26,8 +29,10 @@ import { inFlight, Spent } from './spent.ts'
 const BATCH = 1_000
 /** As many as the bulk writer has under way, for both. */
 const IN_FLIGHT = 2
-/** Batches of a turn. */
-const TURN = 5
+/** Batches of a turn: each begins with nothing made and nothing to send, which the store's first batch waits for. */
+const TURN = 10
+/** What an engine puts off is given to it again, as the bulk writer does at first. */
+const AGAIN_MS = 1_000
 const PLAIN = 'plain'
 const MAX_REQUEST_BYTES = 8 * 1024 * 1024
 
@@ -41,7 +46,7 @@ async function main(objects: number, names: readonly SearchEngineName[]): Promis
     try {
       const body = { mappings: mapping(client.flatType), settings: settings({}) }
       await client.request({ method: 'PUT', path: `/${PLAIN}`, body })
-      await load(objects, client, async (batch) => void (await store.write(batch)))
+      await load(objects, client, (batch) => writeAll(store, batch))
       await client.request({ method: 'DELETE', path: `/${PLAIN}` })
       await measureFreshness(store)
       await measureQueries(store)
@@ -77,6 +82,8 @@ async function load(
   }
   const ratio = (spent.plain.ms / spent.store.ms).toFixed(2)
   print(`load: ${spent.store.told(objects)}; plain bulk ${spent.plain.told(objects)}; ratio ${ratio}`)
+  if (putOff > 0) print(`${putOff} requests were put off for a second`)
+  putOff = 0
 }
 
 function plainRequests(batch: readonly Upsert[], documents: EngineDocuments): Buffer[] {
@@ -99,11 +106,32 @@ function plainRequests(batch: readonly Upsert[], documents: EngineDocuments): Bu
 
 async function sendPlain(client: EngineClient, requests: readonly Buffer[]): Promise<void> {
   for (const lines of requests) {
-    const query = { filter_path: 'errors' }
-    const { errors } = await client.request<{ errors: boolean }>({ method: 'POST', path: '/_bulk', query, lines })
-    if (errors) throw new Error('the plain bulk was refused')
+    await untilTaken(async () => {
+      const query = { filter_path: 'errors' }
+      const { errors } = await client.request<{ errors: boolean }>({ method: 'POST', path: '/_bulk', query, lines })
+      return !errors
+    })
   }
 }
+
+async function writeAll(store: BackendStoreWriter, batch: readonly Upsert[]): Promise<void> {
+  await untilTaken(async () => ((await store.write(batch)).deferred ?? []).length === 0)
+}
+
+/** `send`: whether all of it was taken. */
+async function untilTaken(send: () => Promise<boolean>): Promise<void> {
+  for (;;) {
+    try {
+      if (await send()) return
+    } catch (error) {
+      if (toStoreError(error).code !== 'overloaded') throw error
+    }
+    putOff++
+    await delay(AGAIN_MS)
+  }
+}
+
+let putOff = 0
 
 /** What a search waits for where something was written just before it. */
 async function measureFreshness(store: Awaited<ReturnType<typeof openEngineStore>>): Promise<void> {

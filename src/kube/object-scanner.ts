@@ -70,14 +70,19 @@ function objectStart(bytes: Buffer): number {
 
 /** The value of one member of the object that `bytes` are, the last one of that key; for bytes known to be JSON. */
 export function memberSpan(bytes: Buffer, key: string): Span | undefined {
-  const matcher = new KeyMatcher([key])
-  let span: Span | undefined
+  return memberSpans(bytes, new KeyMatcher([key]))[key]
+}
+
+/** The same of several, in one pass. */
+export function memberSpans<Key extends string>(bytes: Buffer, keys: KeyMatcher<Key>): Partial<Record<Key, Span>> {
+  const spans: Partial<Record<Key, Span>> = {}
   eachMember(bytes, objectStart(bytes), (keyStart, keyEnd, start) => {
     const end = skipValue(bytes, start)
-    if (matcher.match(bytes, keyStart, keyEnd) !== undefined) span = { start, end }
+    const key = keys.match(bytes, keyStart, keyEnd)
+    if (key !== undefined) spans[key] = { start, end }
     return end
   })
-  return span
+  return spans
 }
 
 /** Gets a key without its quotes; returns the position behind its value, or `STOP`. */

@@ -37,6 +37,8 @@ export interface SearchDocument extends DocumentIdentity {
   readonly sortKeys: ReadonlyMap<string, string>
   /** By path, all of them in their order, each once, as text. */
   readonly values: ReadonlyMap<string, readonly string[]>
+  /** What it was made of; without the values of Secrets inside of other objects. */
+  readonly object: JsonObject
 }
 
 interface ColumnField {
@@ -112,7 +114,7 @@ export class DocumentBuilder {
     const draft = new Draft(identity, this.#fields)
     draft.addColumns(object, columns) // first: objects sort by what their columns show
     draft.addMetadata(object)
-    return this.#walker.walk(object, identity, draft) ? draft.finish() : undefined
+    return this.#walker.walk(object, identity, draft) ? draft.finish(object) : undefined
   }
 }
 
@@ -210,7 +212,7 @@ class Draft implements Leaves {
     this.#other.add(text)
   }
 
-  finish(): SearchDocument {
+  finish(object: JsonObject): SearchDocument {
     return {
       ...this.#identity,
       terms: this.#terms.toString(),
@@ -219,6 +221,7 @@ class Draft implements Leaves {
       otherWords: this.#other.toString(),
       sortKeys: this.#sortKeys,
       values: this.#values,
+      object,
     }
   }
 

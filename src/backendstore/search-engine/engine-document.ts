@@ -5,7 +5,9 @@
 import { goJson, parseExact } from '../../kube/json-exact.ts'
 import { apiVersionOf } from '../../kube/group-version.ts'
 import { columnsOf } from '../../kube/columns/index.ts'
-import { asBuffer, memberSpan } from '../../kube/object-scanner.ts'
+import { KeyMatcher } from '../../kube/json-keys.ts'
+import { asBuffer, memberSpans } from '../../kube/object-scanner.ts'
+import type { Span } from '../../kube/object-spans.ts'
 import { DocumentBuilder, type SearchDocument } from '../../query/document.ts'
 import { emptySecrets, mayEmbedSecrets } from '../../query/embedded-secrets.ts'
 import { isIndexedAnnotation } from '../../query/index-rules.ts'
@@ -14,7 +16,7 @@ import { BOUNDARY } from '../../query/term-text.ts'
 import { foldCase } from '../../query/tokens.ts'
 import type { Upsert } from '../backend-store.ts'
 import { entryHash } from '../digest.ts'
-import { cutWord, engineTerms } from './engine-terms.ts'
+import { cutWord, engineTerms, MAX_WORD_CHARS } from './engine-terms.ts'
 import { shardKey, tieOf } from './keys.ts'
 import { ROOT } from './schema.ts'
 import { rightsTerms } from './visible.ts'
@@ -26,45 +28,56 @@ export class EngineDocuments {
   /** JSON in one line. Throws `SyntaxError` for bytes that are no JSON. */
   build(change: Upsert): string {
     const document = this.#builder.build(change, change.bytes, columnsOf(change))
-    return JSON.stringify({ ...legacyFields(change), [ROOT]: ownFields(change, document) })
+    const legacy = JSON.stringify(legacyFields(change, document))
+    return `${legacy.slice(0, -1)},"${ROOT}":${ownFields(change, document)}}`
   }
 }
 
-function ownFields(change: Upsert, document: SearchDocument): object {
+/** The words are written as text, since there is nothing in them to escape. */
+function ownFields(change: Upsert, document: SearchDocument): string {
   const { value, labels, paths, terms } = engineTerms(document)
-  const text = {
-    name: valuesOf(document.nameWords),
-    strong: valuesOf(document.strongWords),
-    other: valuesOf(document.otherWords),
-  }
-  return {
+  const { nameWords, strongWords, otherWords } = document
+  const fields = JSON.stringify({
     value,
     order: orderKeys(change, document),
     labels,
     paths,
     terms,
-    text,
-    words: distinctWords(document),
     folded: foldCase(change.name),
     tie: tieOf(change),
     shard: shardKey(change),
     rights: rightsTerms(change),
     resourceVersion: change.resourceVersion,
     hash: entryHash(change),
-  }
+  })
+  const text = `{"name":${valuesOf(nameWords)},"strong":${valuesOf(strongWords)},"other":${valuesOf(otherWords)}}`
+  return `${fields.slice(0, -1)},"text":${text},"words":${distinctWords(document)}}`
 }
 
 /** Lines of words; a boundary makes another value, across which no phrase matches. */
-function valuesOf(words: string): string[] {
-  if (words === '') return []
-  return words.split(`\n${BOUNDARY}\n`).map((value) => value.split('\n').map(cutWord).join(' '))
+function valuesOf(words: string): string {
+  if (words === '') return '[]'
+  return `["${cutLines(words).replaceAll(`\n${BOUNDARY}\n`, '","').replaceAll('\n', ' ')}"]`
 }
 
-function distinctWords({ nameWords, strongWords, otherWords }: SearchDocument): string[] {
-  const found = new Set(`${nameWords}\n${strongWords}\n${otherWords}`.split('\n').map(cutWord))
+function distinctWords({ nameWords, strongWords, otherWords }: SearchDocument): string {
+  const found = new Set(cutLines(`${nameWords}\n${strongWords}\n${otherWords}`).split('\n'))
   found.delete('')
   found.delete(BOUNDARY)
-  return [...found]
+  return found.size === 0 ? '[]' : `["${[...found].join('","')}"]`
+}
+
+function cutLines(words: string): string {
+  return hasLongLine(words) ? words.split('\n').map(cutWord).join('\n') : words
+}
+
+function hasLongLine(text: string): boolean {
+  for (let start = 0; start + MAX_WORD_CHARS < text.length;) {
+    const end = text.lastIndexOf('\n', start + MAX_WORD_CHARS)
+    if (end < start) return true
+    start = end + 1
+  }
+  return false
 }
 
 /** Identity sorts by what it is. */
@@ -78,10 +91,13 @@ function orderKeys(change: Upsert, { sortKeys }: SearchDocument): object {
 
 const IDENTITY = ['cluster', 'kind', 'group', 'apiversion', 'resource', 'namespace', 'name', 'uid']
 
-function legacyFields(change: Upsert): object {
-  const bytes = asBuffer(change.bytes)
-  const metadata = record(valueOf(bytes, 'metadata'))
+const SPEC_AND_STATUS = new KeyMatcher(['spec', 'status'])
+
+function legacyFields(change: Upsert, { object }: SearchDocument): object {
+  const metadata = record(object['metadata'])
   const { creationTimestamp, deletionTimestamp } = metadata
+  const bytes = asBuffer(change.bytes)
+  const { spec, status } = memberSpans(bytes, SPEC_AND_STATUS)
   return {
     apiVersion: apiVersionOf(change),
     kind: change.kind,
@@ -95,8 +111,8 @@ function legacyFields(change: Upsert): object {
       labels: strings(metadata['labels'], () => true),
       annotations: strings(metadata['annotations'], isShownAnnotation),
     },
-    ...textOf(bytes, 'spec'),
-    ...textOf(bytes, 'status'),
+    ...(spec === undefined ? {} : { spec: textOf(bytes, spec) }),
+    ...(status === undefined ? {} : { status: textOf(bytes, status) }),
   }
 }
 
@@ -105,19 +121,12 @@ function isShownAnnotation(key: string): boolean {
   return isIndexedAnnotation(key) || !key.startsWith('kubectl.kubernetes.io/')
 }
 
-function textOf(bytes: Buffer, member: string): object {
-  const span = memberSpan(bytes, member)
-  if (span === undefined) return {}
-  const text = bytes.toString('utf8', span.start, span.end)
-  if (!mayEmbedSecrets(text)) return { [member]: text }
-  const value = parseExact(bytes.subarray(span.start, span.end))
+function textOf(bytes: Buffer, { start, end }: Span): string {
+  const text = bytes.toString('utf8', start, end)
+  if (!mayEmbedSecrets(text)) return text
+  const value = parseExact(bytes.subarray(start, end))
   emptySecrets(value)
-  return { [member]: goJson(value) }
-}
-
-function valueOf(bytes: Buffer, member: string): unknown {
-  const span = memberSpan(bytes, member)
-  return span === undefined ? undefined : JSON.parse(bytes.toString('utf8', span.start, span.end))
+  return goJson(value)
 }
 
 /** Keys that are empty, or begin or end with a dot, are no names of fields; no API server lets them through. */

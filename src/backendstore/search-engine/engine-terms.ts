@@ -94,13 +94,31 @@ function addCounted(draft: Draft, path: string, mark: string, value: string): vo
 /** What other stores look up in their vocabulary: the words of a text at a path (`hasPieces`). */
 function addPieces(draft: Draft, path: string, value: string): void {
   if (isSimple(value)) return
-  for (const piece of pieces(value)) {
-    if (piece !== value) draft.terms.push(`${path}${SEPARATOR}~${piece}`)
+  const before = `${path}${SEPARATOR}~`
+  for (const piece of otherPieces(value)) draft.terms.push(before + piece)
+}
+
+/** Most texts come again and again (images, mounts, keys of tolerations): about 300 B each. */
+const MAX_KNOWN = 4_096
+const known = new Map<string, readonly string[]>()
+
+function otherPieces(value: string): readonly string[] {
+  let found = known.get(value)
+  if (found === undefined) {
+    found = [...pieces(value)].filter((piece) => piece !== value)
+    if (known.size >= MAX_KNOWN) known.clear()
+    known.set(copyOf(value), found)
   }
+  return found
+}
+
+/** Cut out of a document, which it would keep in memory whole. */
+function copyOf(text: string): string {
+  return Buffer.from(text, 'utf16le').toString('utf16le')
 }
 
 /** The whitespace analyzer cuts longer words into several. */
-const MAX_WORD_CHARS = 255
+export const MAX_WORD_CHARS = 255
 
 export function cutWord(word: string): string {
   return word.length > MAX_WORD_CHARS ? word.slice(0, MAX_WORD_CHARS).toWellFormed() : word

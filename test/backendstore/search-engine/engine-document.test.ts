@@ -32,6 +32,21 @@ test('a number and the same number as a quantity are one number, times have thei
   assert.equal(fleetsearch.folded, 'web-1')
 })
 
+test('words stand in one value for each text, whatever has to be escaped in it, cut where an engine would cut them', () => {
+  const annotations = { 'a/b': `say "${'w'.repeat(300)}" \\ ${'é'.repeat(255)} end`, c: 'two\tlines\n"' }
+  const { fleetsearch } = JSON.parse(documents.build(upsert('web', { annotations }))) as {
+    fleetsearch: { text: Record<string, string[]>; words: string[] }
+  }
+  const { name, strong, other } = fleetsearch.text
+  assert.deepEqual([name, strong], [['web'], []])
+  assert.deepEqual(other?.slice(0, 2), ['default web', 'pod'])
+  assert.ok(other?.includes(`a b say ${'w'.repeat(255)} ${'é'.repeat(255)} end`))
+  assert.ok(other.includes('c two lines'))
+  for (const word of ['web', 'pod', 'w'.repeat(255), 'é'.repeat(255), 'lines']) {
+    assert.equal(fleetsearch.words.filter((each) => each === word).length, 1, word)
+  }
+})
+
 test('a tie tells what it was made of, and ids stay within what engines take', () => {
   const tie = {
     cluster: 'c',
