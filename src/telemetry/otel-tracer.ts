@@ -38,6 +38,8 @@ export interface OtelTracerOptions {
   readonly sampling: Sampling
   /** `service.name`, `service.version`, … */
   readonly resource: Attributes
+  /** Ended spans that wait for the collector; more are dropped, and counted. Default 2,048, as the libraries'. */
+  readonly queueSize?: number
   readonly metrics: Registry
 }
 
@@ -53,16 +55,19 @@ export interface OtelTracer extends Tracer {
   close(limitMs: number): Promise<void>
 }
 
-/** Ended spans that wait for the collector; more are dropped, and counted. The libraries' own default. */
 const QUEUE = 2_048
+/** Spans sent at once at most: the libraries' own default. */
+const BATCH = 512
 /** A collector that does not answer by then has lost the batch: the next one waits behind it. */
 const EXPORT_TIMEOUT_MS = 5_000
 
 export function createOtelTracer(options: OtelTracerOptions): OtelTracer {
+  const { queueSize = QUEUE } = options
   const exporter = new OTLPTraceExporter({ url: options.endpoint, timeoutMillis: EXPORT_TIMEOUT_MS })
   const processor = new BatchSpanProcessor({
     exporter,
-    maxQueueSize: QUEUE,
+    maxQueueSize: queueSize,
+    maxExportBatchSize: Math.min(BATCH, queueSize),
     exportTimeoutMillis: EXPORT_TIMEOUT_MS,
     selfObsMeterProvider: { getMeter: () => spanMeter(options.metrics) },
   })

@@ -33,6 +33,15 @@ function file(text: string): string {
 describe('where traces go', () => {
   after(() => rmSync(folder, { recursive: true }))
 
+  it('waiting spans are as many as the environment says', () => {
+    const env = { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://a:1' }
+    assert.equal(tracing(['serve'], env)?.queueSize, undefined)
+    assert.equal(tracing(['serve'], { ...env, OTEL_BSP_MAX_QUEUE_SIZE: '64' })?.queueSize, 64)
+    for (const text of ['0', '1.5', 'many', '1e9']) {
+      assert.match(faults(['serve'], { ...env, OTEL_BSP_MAX_QUEUE_SIZE: text }), /OTEL_BSP_MAX_QUEUE_SIZE/)
+    }
+  })
+
   it('nowhere unless somebody says so', () => {
     assert.equal(tracing(['serve']), undefined)
     assert.equal(

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { describe, it } from 'node:test'
 import { promisify } from 'node:util'
+import type { TracingConfig } from '../../src/app/options/tracing-config.ts'
 import { freePorts } from '../support/free-port.ts'
 import { startFakeMember, type FakeMember } from '../support/fake-member.ts'
 import { podManifest } from '../support/manifests.ts'
@@ -12,15 +13,22 @@ const BASE = '/apis/search.karmada.io/v1alpha1'
 const LIVE = `${BASE}/proxying/karmada/proxy/api/v1/namespaces/default/pods`
 const CALLER = { trace: '4bf92f3577b34da6a3ce929d0e0e4736', span: '00f067aa0ba902b7' }
 
+/** Spans that wait where the collector is dead: soon full. */
+const QUEUE = 60
+
 interface Traced {
   readonly service: WholeService
   readonly member: FakeMember
 }
 
-async function withService(endpoint: string, work: (traced: Traced) => Promise<void>): Promise<void> {
+async function withService(
+  endpoint: string,
+  work: (traced: Traced) => Promise<void>,
+  more: Partial<TracingConfig> = {},
+): Promise<void> {
   const member = await startFakeMember({ objects: [podManifest('web-0') as Parameters<FakeMember['put']>[0]] })
   const sampling = { ratio: 0, parentBased: true }
-  const tracing = { endpoint, sampling, resource: { 'service.name': 'fleetsearch-test' } }
+  const tracing = { endpoint, sampling, resource: { 'service.name': 'fleetsearch-test' }, ...more }
   const service = await startWholeService({ tracing })
   try {
     service.join('m1', member.url)
@@ -96,18 +104,22 @@ describe('traces', () => {
     it(`a collector ${what} holds up neither requests nor the end; its spans are counted`, async () => {
       const collector = await start()
       let stoppedAfterMs = 0
-      await withService(collector.url, async ({ service }) => {
-        const ask = () => service.request(`${BASE}/search/cache/api/v1/pods`, { headers: traceparent('01') })
-        for (let i = 0; i < 300; i++) {
-          const answers = await Promise.all(Array.from({ length: 20 }, ask))
-          assert.ok(answers.every(({ status }) => status === 200))
-        }
-        const metrics = await service.service.metrics.metrics()
-        const counted = metrics.split('\n').filter((line) => line.startsWith('fleetsearch_trace_spans_total'))
-        assert.match(counted.join(), /outcome="(dropped|failed)"\} [1-9]/)
-        assert.doesNotMatch(counted.join(), /exported/)
-        stoppedAfterMs = performance.now()
-      })
+      await withService(
+        collector.url,
+        async ({ service }) => {
+          const ask = () => service.request(`${BASE}/search/cache/api/v1/pods`, { headers: traceparent('01') })
+          for (let i = 0; i < 5 * (QUEUE / 20); i++) {
+            const answers = await Promise.all(Array.from({ length: 20 }, ask))
+            assert.ok(answers.every(({ status }) => status === 200))
+          }
+          const metrics = await service.service.metrics.metrics()
+          const counted = metrics.split('\n').filter((line) => line.startsWith('fleetsearch_trace_spans_total'))
+          assert.match(counted.join(), /outcome="(dropped|failed)"\} [1-9]/)
+          assert.doesNotMatch(counted.join(), /exported/)
+          stoppedAfterMs = performance.now()
+        },
+        { queueSize: QUEUE },
+      )
       stoppedAfterMs = performance.now() - stoppedAfterMs
       assert.ok(stoppedAfterMs < 10_000, `${stoppedAfterMs} ms to stop`)
       await collector.close()

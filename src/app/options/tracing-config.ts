@@ -14,16 +14,28 @@ export interface TracingConfig {
   readonly endpoint: string
   readonly sampling: Sampling
   readonly resource: Readonly<Record<string, string>>
+  /** Spans that wait at most; default: as OpenTelemetry's. */
+  readonly queueSize?: number
 }
 
 /** Undefined where no endpoint is given. The environment holds for every command, the file for `serve`. */
 export function tracingConfig(flags: FlagReader, env: Environment, version: string): TracingConfig | undefined {
   const file = flags.text('tracing-config-file')
   const found = file === undefined ? fromEnvironment(env, flags) : fromFile(file, flags)
-  return found === undefined ? undefined : { ...found, resource: resourceOf(env, version) }
+  return found === undefined ? undefined : { ...found, ...queueIn(env, flags), resource: resourceOf(env, version) }
 }
 
-type Endpoint = Omit<TracingConfig, 'resource'>
+type Endpoint = Omit<TracingConfig, 'resource' | 'queueSize'>
+
+function queueIn(env: Environment, flags: FlagReader): Pick<TracingConfig, 'queueSize'> {
+  const text = env['OTEL_BSP_MAX_QUEUE_SIZE'] ?? ''
+  if (text === '') return {}
+  const queueSize = Number(text)
+  if (!Number.isInteger(queueSize) || queueSize < 1 || queueSize > 1e6) {
+    flags.faults.push('OTEL_BSP_MAX_QUEUE_SIZE must be a whole number from 1 to 1000000')
+  }
+  return { queueSize }
+}
 
 /** The default of a kube-apiserver: a collector beside it. */
 const DEFAULT_ENDPOINT = 'localhost:4317'
