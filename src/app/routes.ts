@@ -98,6 +98,7 @@ function searchRoutes(
   const clusters = { names: () => fleet.members().map(({ facts }) => facts.name) }
   const rights = parts.rights?.rights
   const cacheHandler = createSearchCacheHandler({ cache, known, clusters, columns, fields, clock, rights })
+  const passed = { rights, cache, clusters, clock }
   const endpoints = {
     ...searchEndpoints({
       store: source.store,
@@ -110,10 +111,9 @@ function searchRoutes(
       usage: new SearchUsage(metrics),
     }),
     'dead-letters': createDeadLettersHandler({ rights, cache }, letters),
-    opensearch: createPassthroughHandler({ rights, cache, engine: 'opensearch', native: () => native('opensearch') }),
+    opensearch: createPassthroughHandler({ ...passed, engine: 'opensearch', native: () => native('opensearch') }),
     elasticsearch: createPassthroughHandler({
-      rights,
-      cache,
+      ...passed,
       engine: 'elasticsearch',
       native: () => native('elasticsearch'),
     }),

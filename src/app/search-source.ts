@@ -1,9 +1,10 @@
 /** Which store search answers from (`--search-store`), and how far that is behind the cache. */
 import type { EngineMirror } from '../backendstore/engine-mirror.ts'
-import { StatusError } from '../kube/status-error.ts'
+import { isStatusError, StatusError } from '../kube/status-error.ts'
 import type {
   CountRequest,
   CountResult,
+  HeldSnapshots,
   SearchRequest,
   SearchResult,
   SearchSnapshot,
@@ -51,6 +52,8 @@ const NOBODY = {
   registry: 'no ResourceRegistry names a search engine to search in (--search-store=registry)',
 } as const
 
+const NONE_HELD = { now: 0, most: 0 }
+
 class MirrorStore implements SearchStore {
   readonly #current: () => SearchStore
 
@@ -69,6 +72,16 @@ class MirrorStore implements SearchStore {
 
   async vocabulary(request: VocabularyRequest): Promise<VocabularyResult> {
     return this.#current().vocabulary(request)
+  }
+
+  /** Of none there are none. */
+  heldSnapshots(): HeldSnapshots {
+    try {
+      return this.#current().heldSnapshots?.() ?? NONE_HELD
+    } catch (error) {
+      if (!isStatusError(error)) throw error
+      return NONE_HELD
+    }
   }
 
   async snapshot(): Promise<SearchSnapshot> {

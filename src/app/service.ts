@@ -6,6 +6,7 @@ import { randomUUID } from 'node:crypto'
 import type { Route } from '../apiserver/create-listener.ts'
 import type { HealthCheck } from '../apiserver/health.ts'
 import { StoreMetrics } from '../backendstore/bulk-metrics.ts'
+import { addMemoMetrics } from '../backendstore/memo-metrics.ts'
 import { columnBytesGauge } from '../backendstore/sqlite/column-metrics.ts'
 import type { WriteGuard } from '../proxy/write-guard.ts'
 import { createWriteServices } from '../proxy/write/write.ts'
@@ -120,6 +121,7 @@ export async function createService(options: ServiceOptions): Promise<Service> {
   const { log, clock, random } = runtime
   const metrics = createMetricsRegistry()
   addProcessMetrics(metrics)
+  addMemoMetrics(metrics)
   await openTracing(config.tracing, metrics, runtime, lifecycle)
   const fleet = new Fleet((err) => {
     log.warn({ err }, 'a member’s connections did not close')

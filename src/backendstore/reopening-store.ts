@@ -9,6 +9,7 @@ import type {
   CountResult,
   SearchRequest,
   SearchResult,
+  HeldSnapshots,
   SearchSnapshot,
   VocabularyRequest,
   VocabularyResult,
@@ -45,6 +46,8 @@ export class ReopeningStore implements BackendStore {
   readonly native?: NativeSearch
   /** There as soon as a store was opened that has it. */
   snapshot?: () => Promise<SearchSnapshot>
+  /** Of the store that is open now, or was last. */
+  heldSnapshots?: () => HeldSnapshots
   readonly #options: ReopeningStoreOptions
   #open: () => Promise<BackendStore>
   #current: Promise<BackendStore> | undefined
@@ -132,6 +135,7 @@ export class ReopeningStore implements BackendStore {
     await this.#closing
     const store = await this.#open()
     if (store.snapshot !== undefined) this.snapshot = () => this.use(snapshotOf)
+    if (store.heldSnapshots !== undefined) this.heldSnapshots = store.heldSnapshots.bind(store)
     return store
   }
 

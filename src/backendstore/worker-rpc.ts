@@ -1,6 +1,7 @@
 /** Calls into a worker thread, answered in their order. */
 import { Worker, type MessagePort, type Transferable } from 'node:worker_threads'
 import { isStatusError, StatusError, type StatusCode } from '../kube/status-error.ts'
+import { memoSlots } from '../util/text-memo.ts'
 import { BackendStoreError, type BackendStoreErrorCode } from './errors.ts'
 
 interface Call {
@@ -14,11 +15,24 @@ type Failure =
   | { readonly room: 'store'; readonly code: BackendStoreErrorCode; readonly message: string }
   | { readonly room: 'kube'; readonly code: StatusCode; readonly message: string }
 
-type Reply = { readonly id: number; readonly result: unknown } | { readonly id: number; readonly failure: Failure }
+type Answer = { readonly result: unknown } | { readonly failure: Failure }
+
+/** With the thread's `memoSlots`. */
+type Reply = Answer & { readonly id: number; readonly memos: number }
 
 interface Waiting {
   resolve(result: unknown): void
   reject(error: Error): void
+}
+
+/** Of the threads that run, as of their last answers. */
+const memosOf = new Map<WorkerClient, number>()
+
+/** Slots of the memo tables (`text-memo.ts`) of all threads of stores. */
+export function memoSlotsOfThreads(): number {
+  let sum = 0
+  for (const slots of memosOf.values()) sum += slots
+  return sum
 }
 
 export class WorkerClient {
@@ -57,12 +71,14 @@ export class WorkerClient {
   #settle(reply: Reply): void {
     const waiting = this.#waiting.get(reply.id)
     this.#waiting.delete(reply.id)
+    memosOf.set(this, reply.memos)
     if ('failure' in reply) waiting?.reject(errorOf(reply.failure))
     else waiting?.resolve(reply.result)
   }
 
   #fail(error: BackendStoreError): void {
     this.#closed ??= error
+    memosOf.delete(this)
     for (const waiting of this.#waiting.values()) waiting.reject(error)
     this.#waiting.clear()
   }
@@ -86,7 +102,8 @@ export function serveOpened(port: MessagePort, toStoreError: ToStoreError, open:
     methods = { ready: fail, search: fail, count: fail, vocabulary: fail, write: fail }
   }
   port.on('message', ({ id, method, args }: Call) => {
-    const reply = answer(id, () => methods[method]?.(args as never), toStoreError)
+    const answered = answer(() => methods[method]?.(args as never), toStoreError)
+    const reply: Reply = { ...answered, id, memos: memoSlots() }
     port.postMessage(reply, 'result' in reply ? transferOf(reply.result) : [])
   })
 }
@@ -103,11 +120,11 @@ function transferOf(result: unknown): Transferable[] {
   return typeof result === 'object' && result !== null ? [...(transfers.get(result) ?? [])] : []
 }
 
-function answer(id: number, run: () => unknown, toStoreError: ToStoreError): Reply {
+function answer(run: () => unknown, toStoreError: ToStoreError): Answer {
   try {
-    return { id, result: run() }
+    return { result: run() }
   } catch (error) {
-    return { id, failure: failureOf(error, toStoreError) }
+    return { failure: failureOf(error, toStoreError) }
   }
 }
 

@@ -7,7 +7,8 @@ import type { VisibleDocuments } from './search-request.ts'
 export interface NativeSearch {
   /**
    * Rejects with `badRequest` for what the engine refuses, with a store's error for what fails. `hits[]._index` are the names
-   * of karmada-search's indices; each hit's `sort` ends with the key that breaks ties.
+   * of karmada-search's indices; each hit's `sort`, of `top_hits` too, ends with the key that
+   * breaks ties.
    */
   search(request: NativeRequest): Promise<NativeAnswer>
   /** The engine's own number, as its clients look at it. */
@@ -31,12 +32,19 @@ export interface NativeRequest {
   readonly source?:
     boolean | readonly string[] | { readonly includes?: readonly string[]; readonly excludes?: readonly string[] }
   readonly trackTotalHits: boolean | number
+  /** Values of fields beside the document: `fields`, and of those alone that have them in columns. */
+  readonly fields?: readonly object[]
+  readonly docvalueFields?: readonly object[]
+  /** Of allowed pieces alone; what is marked is what `query` has. */
+  readonly highlight?: object
 }
 
 export interface NativeHit {
   readonly _index: string
   readonly _id: string
   readonly _source?: object
+  readonly fields?: object
+  readonly highlight?: object
   readonly sort: readonly (string | number | null)[]
 }
 

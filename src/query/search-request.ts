@@ -177,4 +177,11 @@ export interface SearchStore {
   vocabulary(request: VocabularyRequest): Promise<VocabularyResult>
   /** Stores that cannot hold a state leave it out. It is closed by itself some minutes after its last search. */
   snapshot?(): Promise<SearchSnapshot>
+  /** Of such a store: how many states are held now, and how many may be. */
+  heldSnapshots?(): HeldSnapshots
+}
+
+export interface HeldSnapshots {
+  readonly now: number
+  readonly most: number
 }

@@ -13,7 +13,7 @@ import type { ApiHandler } from '../http/api-request.ts'
 import type { BodyWriter } from '../http/body-writer.ts'
 import { badRequest } from '../kube/status-error.ts'
 import { explained } from '../query/explain.ts'
-import type { FacetResult, SearchRequest, SearchResult } from '../query/search-request.ts'
+import type { FacetResult, SearchRequest, SearchResult, SearchStore } from '../query/search-request.ts'
 import { sendExport } from './export.ts'
 import { foundObjects, shownFields, type FoundObjects } from './found-object.ts'
 import { highlightsOf } from './highlight.ts'
@@ -25,6 +25,7 @@ import { serveQueryWatch } from './query-watch.ts'
 import { jsonRow } from './row-format.ts'
 import { asked, createSearchEndpoint, isComplete, tailOf, visibleOf, type SearchCall } from './search-call.ts'
 import type { SearchParts } from './search-parts.ts'
+import type { Used } from './search-usage.ts'
 import { withoutTypos, type Expansion } from './typos.ts'
 import { isStoreOrder, searchByValues } from './value-order.ts'
 
@@ -44,6 +45,7 @@ export function createQueryHandler(parts: SearchParts): ApiHandler {
   parts.usage?.watch('query_watches', watches)
   parts.usage?.watch('long_answers', answers)
   parts.usage?.watch('value_sorts', sorts)
+  parts.usage?.watch('snapshots', heldSnapshots(parts.store))
   return createSearchEndpoint(parts, async (call) => {
     if (flag(call.parameters, 'watch')) {
       if (!call.long) throw badRequest('watch: a query is watched at search/query/proxy')
@@ -51,6 +53,15 @@ export function createQueryHandler(parts: SearchParts): ApiHandler {
     }
     return call.long ? answers.run(() => sendAnswer(call, sorts)) : sendAnswer(call, sorts)
   })
+}
+
+function heldSnapshots(store: SearchStore): Used {
+  return {
+    now: () => store.heldSnapshots?.().now ?? 0,
+    get most() {
+      return store.heldSnapshots?.().most ?? 0
+    },
+  }
 }
 
 function sendAnswer(call: SearchCall, sorts: Places): Promise<void> {

@@ -2,10 +2,10 @@
 import { Gauge, type Registry } from '../telemetry/metrics.ts'
 
 /**
- * `pod_addresses`: what `lookup` remembers. Under way are requests below `query/proxy` (`query_watches`, `long_answers`) and
+ * `pod_addresses`: what `lookup` remembers. `snapshots`: states that the store holds for exports. Under way are requests below `query/proxy` (`query_watches`, `long_answers`) and
  * searches in the order of labels, annotations or paths (`value_sorts`).
  */
-export type UsedPart = 'query_watches' | 'long_answers' | 'value_sorts' | 'pod_addresses'
+export type UsedPart = 'query_watches' | 'long_answers' | 'value_sorts' | 'snapshots' | 'pod_addresses'
 
 export interface Used {
   now(): number

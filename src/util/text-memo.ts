@@ -16,23 +16,36 @@ const MISSES_PER_HIT = 64
 const HEAD_CHARS = 24
 const TAIL_CHARS = 16
 
+let slotsInUse = 0
+/** Tables that nobody has any more. */
+const gone = new FinalizationRegistry((table: { readonly slots: number }) => (slotsInUse -= table.slots))
+
+/** Of all tables of this thread. */
+export function memoSlots(): number {
+  return slotsInUse
+}
+
 /** `compute` must depend on its text alone. */
 export function textMemo<Value>(compute: (text: string) => Value): (text: string) => Value {
   let slots = MIN_SLOTS
+  const table = { slots }
+  slotsInUse += slots
   let keys = emptySlots<string>(slots)
   let values = emptySlots<Value>(slots)
   let hits = 0
   let misses = 0
   const grow = (): void => {
     if (slots < MAX_SLOTS && hits * MISSES_PER_HIT >= misses) {
+      slotsInUse += slots
       slots *= 2
+      table.slots = slots
       keys = emptySlots(slots)
       values = emptySlots(slots)
     }
     hits = 0
     misses = 0
   }
-  return (text) => {
+  const remembered = (text: string): Value => {
     if (text.length > MAX_CHARS) return compute(text)
     const slot = hashOf(text) & (slots - 1)
     if (keys[slot] === text) {
@@ -45,6 +58,8 @@ export function textMemo<Value>(compute: (text: string) => Value): (text: string
     if (++misses > 2 * slots) grow()
     return value
   }
+  gone.register(remembered, table)
+  return remembered
 }
 
 function emptySlots<Value>(count: number): (Value | undefined)[] {

@@ -357,6 +357,19 @@ export function engineStoreSuite(running: () => RealSearchEngine): void {
       await assert.rejects(snapshot.search({ predicate, ranked, sort: [], limit: 1, facets: [] }), { code: 'expired' })
     })
 
+    test('a snapshot of an engine without an index has nothing in it', async () => {
+      const snapshot = await store.snapshot!()
+      await store.write([upsert('late')])
+      const { predicate, ranked } = resolveQuery(
+        parseQuery('', () => false),
+        { fields: allFields, nowMs: FAKE_EPOCH_MS },
+      )
+      const facets = [{ path: 'kind', limit: 5 }]
+      const { total, hits, more } = await snapshot.search({ predicate, ranked, sort: [], limit: 5, facets })
+      assert.deepEqual([total, hits, more], [0, [], false])
+      await snapshot.close()
+    })
+
     test('too many snapshots at once are refused, and those that are held end with the store', async () => {
       await store.write([upsert('a')])
       const held = await Promise.all(Array.from({ length: 16 }, () => store.snapshot!()))

@@ -10,7 +10,7 @@ import { isStatusError } from '../../src/kube/status-error.ts'
 import type { NativeAnswer } from '../../src/query/native-search.ts'
 import type { VisibleDocuments } from '../../src/query/search-request.ts'
 import { readNativeSearch } from '../../src/search/passthrough/read-search.ts'
-import { nativeBodyArbitrary } from '../support/native-bodies.ts'
+import { discoverBodies, nativeBodyArbitrary } from '../support/native-bodies.ts'
 import { objectsArbitrary } from '../support/query-objects.ts'
 import type { OracleObject } from '../support/query-oracle.ts'
 import { upsert, type OpenedStore } from './backend-store-suite.ts'
@@ -94,9 +94,64 @@ export function nativeSearchSuite(open: () => Promise<OpenedStore>): void {
     assert.deepEqual([none.hits, none.total?.value], [[], 0])
   })
 
+  test('answers what Discover of the dashboards asks: fields, versions, marks, a histogram', async () => {
+    await fill([])
+    await store.write(['web-1', 'db-0'].map((name) => upsert(name, { created: '2026-11-29T00:00:00Z' })))
+    const { dashboards, kibana } = discoverBodies({ match_phrase: { 'metadata.name': 'web-1' } })
+    const classic = await native(store).search(readNativeSearch(dashboards))
+    const [hit] = classic.hits
+    assert.equal(classic.hits.length, 1)
+    assert.ok(hit?._source !== undefined)
+    assert.deepEqual(hit.fields, { 'metadata.creationTimestamp': ['2026-11-29T00:00:00.000Z'] })
+    const tag = 'opensearch-dashboards-highlighted-field'
+    assert.match(JSON.stringify(hit.highlight), new RegExp(`"metadata.name":\\["@${tag}@web`))
+    assert.match(JSON.stringify(classic.aggregations), /"doc_count":1/)
+    const modern = await native(store).search(readNativeSearch(kibana))
+    assert.equal(modern.hits.length, 1)
+    const [shown] = modern.hits
+    assert.equal(shown?._source, undefined)
+    const fields = shown?.fields as Record<string, unknown[]>
+    assert.deepEqual(fields['metadata.name'], ['web-1'])
+    assert.deepEqual(fields['metadata.creationTimestamp'], ['2026-11-29T00:00:00.000Z'])
+    assert.ok(Object.keys(fields).every((name) => !name.startsWith('fleetsearch')))
+    assert.equal(shown?.sort.length, 2)
+    const later = { ...kibana, search_after: shown?.sort }
+    assert.deepEqual((await native(store).search(readNativeSearch(later))).hits, [])
+  })
+
+  test('shows documents of buckets under the names of indices that everybody knows', async () => {
+    await fill([])
+    await store.write(['a', 'b', 'c'].map((name) => upsert(name)))
+    const top = { top_hits: { size: 2, sort: [{ 'metadata.name.keyword': 'desc' }], _source: ['metadata.name'] } }
+    const body = { size: 0, aggs: { kinds: { terms: { field: 'kind.keyword' }, aggs: { _index: top } } } }
+    const { aggregations } = await native(store).search(readNativeSearch(body))
+    const { buckets } = aggregations?.['kinds'] as { buckets: { _index: { hits: { hits: Hit[] } } }[] }
+    const hits = buckets[0]?._index.hits.hits ?? []
+    assert.deepEqual(hits.map(nameOf), ['c', 'b'])
+    for (const { _index, _score } of hits) assert.deepEqual([_index, _score], ['kubernetes-pod', null])
+  })
+
+  test('what an engine does not understand is told without anything of documents', async () => {
+    await fill([])
+    await store.write([upsert('secret-name')])
+    const range = (gte: string): object => ({ range: { 'metadata.creationTimestamp': { gte } } })
+    await assert.rejects(native(store).search(readNativeSearch({ query: range('no-time-at-all') })), (error) => {
+      assert.ok(isStatusError(error, 'badRequest'), String(error))
+      assert.match(error.message, /no-time-at-all/)
+      assert.doesNotMatch(error.message, /secret-name|fleetsearch/)
+      return true
+    })
+  })
+
   test('says which engine it is', async () => {
     assert.match((await native(store).version()).number, /^\d+\.\d+\.\d+/)
   })
+}
+
+interface Hit {
+  readonly _index: string
+  readonly _score: unknown
+  readonly _source?: object
 }
 
 function native(store: BackendStore): NonNullable<BackendStore['native']> {

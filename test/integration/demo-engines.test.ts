@@ -7,6 +7,7 @@ import { test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { Client as ElasticsearchClient } from '@elastic/elasticsearch'
 import { Client as OpenSearchClient } from '@opensearch-project/opensearch'
+import { discoverBodies } from '../support/native-bodies.ts'
 import { QUERY, startLocal } from '../support/local-process.ts'
 import { startSearchEngine, type SearchEngineName } from '../support/real-parts/index.ts'
 
@@ -74,14 +75,33 @@ async function searchWithItsClient(kind: 'opensearch' | 'elasticsearch', node: s
     assert.equal(typeof JSON.parse(first._source.spec), 'object')
     assert.equal(first._index, index)
     assert.deepEqual((await client.get({ index, id: first._id }))._source, first._source)
+    const { docs } = await client.mget({ index, body: { ids: [second._id, 'none'] } })
+    assert.deepEqual(
+      docs.map((doc) => [doc.found, doc._source]),
+      [
+        [true, second._source],
+        [false, undefined],
+      ],
+    )
+    const listed = await client.indices({ index, format: 'json' })
+    assert.deepEqual(listed, [{ health: 'green', status: 'open', index, 'docs.count': String(found.hits.total.value) }])
+    const discover = discoverBodies({ term: { 'kind.keyword': 'Deployment' } })
+    const shown = await client.search({ index, body: kind === 'opensearch' ? discover.dashboards : discover.kibana })
+    assert.equal(shown.hits.hits.length, Math.min(500, found.hits.total.value))
     await assert.rejects(client.search({ index, body: { suggest: {} } }), /suggest/)
     await client.close()
   }
 }
 
+interface Documents {
+  readonly docs: readonly { readonly found: boolean; readonly _source?: object }[]
+}
+
 interface SmallClient {
   search(asked: { readonly index: string; readonly body: object }): Promise<Found>
   get(asked: { readonly index: string; readonly id: string }): Promise<FoundHit>
+  mget(asked: { readonly index: string; readonly body: { readonly ids: string[] } }): Promise<Documents>
+  indices(asked: { readonly index: string; readonly format: 'json' }): Promise<unknown>
   close(): Promise<void>
 }
 
@@ -90,6 +110,8 @@ function openSearch(node: string): SmallClient {
   return {
     search: async (asked) => (await client.search(asked)).body as unknown as Found,
     get: async (asked) => (await client.get(asked)).body as unknown as FoundHit,
+    mget: async (asked) => (await client.mget(asked)).body as unknown as Documents,
+    indices: async (asked) => (await client.cat.indices(asked)).body,
     close: () => client.close(),
   }
 }
@@ -99,6 +121,8 @@ function elasticsearch(node: string): SmallClient {
   return {
     search: async ({ index, body }) => (await client.search({ index, ...body })) as unknown as Found,
     get: async (asked) => (await client.get(asked)) as unknown as FoundHit,
+    mget: async ({ index, body }) => (await client.mget({ index, ...body })) as unknown as Documents,
+    indices: (asked) => client.cat.indices(asked),
     close: () => client.close(),
   }
 }

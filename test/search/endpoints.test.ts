@@ -305,7 +305,7 @@ test('I3: printer columns of custom resources are fields, both spellings of thei
   fleet.shard('member1', PODS).list([pod('shop', 'p', { status: { phase: 'Bound' } })], 1)
   await withSearch(
     fleet,
-    async ({ json, ask }) => {
+    async ({ json }) => {
       const names = async (q: string): Promise<string[]> =>
         (await json('query', { q, sort: 'name', fields: 'name' })).items.map(({ fields }: Json) => fields.name)
       assert.deepEqual(await names('size>=600Mi'), ['w1'])

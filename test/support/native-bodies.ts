@@ -62,6 +62,9 @@ const bucketed: fc.Arbitrary<object> = fc.oneof(
   keyword.map((field) => ({ composite: { size: 4, sources: [{ by: { terms: { field } } }] } })),
 )
 const metric: fc.Arbitrary<object> = fc.oneof(
+  fc
+    .record({ size: one(1, 3), sort: one<object[]>([], [{ 'metadata.name.keyword': 'desc' }]) })
+    .map((top) => ({ top_hits: { ...top, _source: ['metadata.name'] } })),
   keyword.map((field) => ({ cardinality: { field } })),
   keyword.map((field) => ({ value_count: { field } })),
   one({ min: { field: CREATED } }, { max: { field: CREATED } }),
@@ -91,6 +94,66 @@ export const nativeBodyArbitrary: fc.Arbitrary<object> = fc.record(
     _source: one<unknown>(true, false, ['metadata.name'], { excludes: ['spec', 'status'] }),
     track_total_hits: one<unknown>(true, 5),
     aggs: aggregations,
+    fields: one<unknown>(['*'], [{ field: 'metadata.*', format: 'epoch_millis' }], ['metadata.name', 'spec']),
+    docvalue_fields: one<unknown>(['kind.keyword'], [{ field: 'metadata.creationTimestamp', format: 'date_time' }]),
+    stored_fields: one<unknown>(['*'], ['_source']),
+    highlight: one<unknown>(
+      { fields: { '*': {} } },
+      { pre_tags: ['<'], post_tags: ['>'], fields: { 'metadata.name': {} } },
+    ),
   },
   { requiredKeys: [] },
 )
+
+/** What Discover of OpenSearch Dashboards 2 and Kibana 8 send for an index pattern with a time field and a query. */
+export function discoverBodies(query: object): { readonly dashboards: object; readonly kibana: object } {
+  const time = 'metadata.creationTimestamp'
+  const range = {
+    range: {
+      [time]: { gte: '2000-01-01T00:00:00.000Z', lte: '2100-01-01T00:00:00.000Z', format: 'strict_date_optional_time' },
+    },
+  }
+  const bool = { bool: { must: [], filter: [query, range], should: [], must_not: [] } }
+  const highlight = (tag: string): object => ({
+    pre_tags: [`@${tag}@`],
+    post_tags: [`@/${tag}@`],
+    fields: { '*': {} },
+    fragment_size: 2_147_483_647,
+  })
+  return {
+    dashboards: {
+      sort: [{ [time]: { order: 'desc', unmapped_type: 'boolean' } }],
+      size: 500,
+      version: true,
+      aggs: { 2: { date_histogram: { field: time, fixed_interval: '30d', time_zone: 'UTC', min_doc_count: 1 } } },
+      stored_fields: ['*'],
+      script_fields: {},
+      docvalue_fields: [
+        { field: time, format: 'date_time' },
+        { field: 'metadata.deletionTimestamp', format: 'date_time' },
+      ],
+      _source: { excludes: [] },
+      query: bool,
+      highlight: highlight('opensearch-dashboards-highlighted-field'),
+    },
+    kibana: {
+      sort: [
+        { [time]: { order: 'desc', format: 'strict_date_optional_time', unmapped_type: 'boolean' } },
+        { _doc: { order: 'desc', unmapped_type: 'boolean' } },
+      ],
+      track_total_hits: false,
+      fields: [
+        { field: '*', include_unmapped: true },
+        { field: time, format: 'strict_date_optional_time' },
+      ],
+      size: 500,
+      version: true,
+      script_fields: {},
+      stored_fields: ['*'],
+      runtime_mappings: {},
+      _source: false,
+      query: bool,
+      highlight: highlight('kibana-highlighted-field'),
+    },
+  }
+}

@@ -11,9 +11,21 @@ interface Bucket {
 interface Answer {
   readonly hits: {
     readonly total: { readonly value: number }
-    readonly hits: readonly { readonly _id: string; readonly _source: Source }[]
+    readonly hits: readonly Hit[]
   }
-  readonly aggregations: Readonly<Record<string, { readonly buckets?: readonly Bucket[]; readonly value?: number }>>
+  readonly aggregations: Readonly<Record<string, Aggregation>>
+}
+
+interface Hit {
+  readonly _id: string
+  readonly _source: Source
+  readonly highlight?: object
+}
+
+interface Aggregation {
+  readonly buckets?: readonly Bucket[]
+  readonly value?: number
+  readonly hits?: { readonly hits: readonly Hit[] }
 }
 
 interface Source {
@@ -58,13 +70,35 @@ export async function compareNative(
   ] as const) {
     assert.deepEqual(bucketsOf(found, name), countsOf(expected.map((key) => partOf(key, at))))
   }
+  const marked = JSON.stringify(found.hits.hits.map(({ highlight }) => highlight ?? {}))
+  assert.doesNotMatch(marked, /fleetsearch/)
+  const tops = found.aggregations['top']?.hits?.hits ?? []
+  assert.deepEqual(
+    tops.map(({ _source }) => keyOf(_source)).filter((key) => !expected.includes(key)),
+    [],
+  )
+  assert.equal(tops.length, Math.min(TOP, expected.length))
   assert.equal((await ask<{ count: number }>(caller, `${index}/_count`)).count, expected.length)
+  const counted = await ours(caller, `${root}/_cat/indices/kubernetes-${kind.kind.toLowerCase()}?format=json`)
+  const rows = counted.json() as { 'docs.count': string }[]
+  assert.deepEqual(
+    rows.map((row) => row['docs.count']),
+    expected.length === 0 ? [] : [String(expected.length)],
+  )
   const all = await ask<Answer>(ADMIN, `${index}/_search`, SEARCH)
-  for (const { _id, _source } of all.hits.hits.slice(0, DOCUMENTS)) {
+  const some = all.hits.hits.slice(0, DOCUMENTS)
+  const got = await ask<{ docs: { found: boolean }[] }>(caller, `${index}/_mget`, { ids: some.map(({ _id }) => _id) })
+  assert.deepEqual(
+    got.docs.map((doc) => doc.found),
+    some.map(({ _source }) => expected.includes(keyOf(_source))),
+  )
+  for (const { _id, _source } of some) {
     const { status, text } = await ours(caller, `${index}/_doc/${encodeURIComponent(_id)}`)
     assert.equal(status, expected.includes(keyOf(_source)) ? 200 : 404, text)
   }
 }
+
+const TOP = 10
 
 const SEARCH = {
   size: 1_000,
@@ -74,7 +108,9 @@ const SEARCH = {
     name: { terms: { field: 'metadata.name.keyword', size: 1_000 } },
     space: { terms: { field: 'metadata.namespace.keyword', size: 1_000 } },
     names: { cardinality: { field: 'metadata.name.keyword' } },
+    top: { top_hits: { size: TOP } },
   },
+  highlight: { fields: { '*': {} } },
 }
 
 const DOCUMENTS = 5

@@ -374,6 +374,17 @@ export const queryArbitrary: fc.Arbitrary<string> = fc.letrec<{ query: string; u
   ),
 })).query
 
+/** What no store has sort keys of. */
+const KEYED = [
+  'label.app',
+  'label.App',
+  'annotation.note',
+  '.spec.port',
+  '.spec.tags',
+  '.spec.at',
+  '.spec.suspend',
+] as const
+
 export const sortArbitrary = fc.array(
   fc
     .tuple(
@@ -397,13 +408,7 @@ export const sortArbitrary = fc.array(
         'uid',
         'group',
         'apiversion',
-        'label.app',
-        'label.App',
-        'annotation.note',
-        '.spec.port',
-        '.spec.tags',
-        '.spec.at',
-        '.spec.suspend',
+        ...KEYED,
         '.spec',
       ]),
     )
@@ -428,13 +433,7 @@ const dimension: fc.Arbitrary<Dimension> = fc.oneof(
     'version',
     'memory',
     'created',
-    'label.app',
-    'label.App',
-    'annotation.note',
-    '.spec.port',
-    '.spec.tags',
-    '.spec.at',
-    '.spec.suspend',
+    ...KEYED,
   ]).map((path) => ({ type: 'value' as const, path })),
   one([
     'restarts',

@@ -171,10 +171,14 @@ async function start(
     return !text.includes('"waiting"') && text.includes('"nodeGone"')
   }, 'addresses of pods')
   if (engine !== undefined) {
-    await eventually(async () => {
-      const { status, json } = await ours(admin, `${BASE}/search/${passthrough}/kubernetes-*/_count`)
-      return status === 200 && (json() as { count: number }).count >= objects.size
-    }, 'documents in the engine')
+    await eventually(
+      async () => {
+        const { status, json } = await ours(admin, `${BASE}/search/${passthrough}/kubernetes-*/_count`)
+        return status === 200 && (json() as { count: number }).count >= objects.size
+      },
+      'documents in the engine',
+      120_000,
+    )
   }
   return {
     objects,

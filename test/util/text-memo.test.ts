@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { textMemo } from '../../src/util/text-memo.ts'
+import { memoSlots, textMemo } from '../../src/util/text-memo.ts'
 
 test('every text gets its own answer, however many share the table', () => {
   const memo = textMemo((text) => `<${text}>`)
@@ -36,4 +36,13 @@ test('long texts are not kept', () => {
   const memo = textMemo(() => void computed++)
   for (let i = 0; i < 3; i++) memo('x'.repeat(257))
   assert.equal(computed, 3)
+})
+
+test('slots are counted as tables grow, which they do while texts come again', () => {
+  const before = memoSlots()
+  const memo = textMemo((text) => text)
+  assert.equal(memoSlots() - before, 256)
+  for (let round = 0; round < 20; round++) for (let i = 0; i < 1_000; i++) memo(`node-${String(i)}`)
+  const grown = memoSlots() - before
+  assert.ok(grown > 256 && grown <= 4_096, String(grown))
 })

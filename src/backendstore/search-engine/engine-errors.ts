@@ -99,3 +99,35 @@ export function toSearchError(error: unknown): Error {
   }
   return toStoreError(error)
 }
+
+/** What engines say of the request itself: of others they might name what documents hold. */
+const ABOUT_REQUEST: ReadonlySet<string> = new Set([
+  'illegal_argument_exception',
+  'invalid_aggregation_path',
+  'number_format_exception',
+  'parse_exception',
+  'parsing_exception',
+  'query_shard_exception',
+  'too_many_clauses',
+  'too_many_nested_clauses',
+  'x_content_parse_exception',
+])
+
+/** Between brackets or quotes engines put what they speak of. */
+const QUOTED = /\[[^[\]]*\]|"[^"]*"/g
+
+/**
+ * As `toSearchError`, of a search in the engine's own language: what the engine quotes is shown where it stands in what was
+ * asked, so that nothing of documents is told.
+ */
+export function toNativeError(error: unknown, asked: object): Error {
+  if (!isEngineError(error) || error.status !== 400) return toSearchError(error)
+  const request = JSON.stringify(asked)
+  const type = error.type === '' ? 'an error' : error.type
+  if (!ABOUT_REQUEST.has(error.type)) return badRequest(`the search engine cannot answer this query: ${type}`)
+  const text = error.message.replace(QUOTED, (quoted) => {
+    const inner = JSON.stringify(quoted.slice(1, -1)).slice(1, -1)
+    return inner !== '' && request.includes(inner) ? quoted : `${quoted.charAt(0)}…${quoted.at(-1) ?? ''}`
+  })
+  return badRequest(`the search engine cannot answer this query: ${text}`)
+}

@@ -38,17 +38,23 @@ export interface EngineAnswer {
 export type Searcher = (body: SearchBody) => Promise<EngineAnswer>
 
 /** Over what `indices` (an alias of them) hold at each search, or over one state of them. All of it or an error, never a part. */
-export function searcherOf(
-  client: EngineClient,
-  indices: string,
-  pointInTime?: { readonly id: string; readonly keepAlive: string },
-): Searcher {
-  return (body) => {
+export function searcherOf(client: EngineClient, indices: string, pointInTime?: PointInTime): Searcher {
+  return async (body) => {
     const sent = { _source: false, ...body }
     if (pointInTime === undefined) return searchIndices(client, indices, sent)
-    const { id, keepAlive } = pointInTime
-    return send(client, '/_search', {}, { ...sent, pit: { id, keep_alive: keepAlive } })
+    const { id, keepAlive, onRenewed } = pointInTime
+    const held = { ...sent, pit: { id, keep_alive: keepAlive } }
+    const answer = await send<EngineAnswer & { readonly pit_id?: string }>(client, '/_search', {}, held)
+    if (answer.pit_id !== undefined && answer.pit_id !== id) onRenewed(answer.pit_id)
+    return answer
   }
+}
+
+export interface PointInTime {
+  readonly id: string
+  readonly keepAlive: string
+  /** It is known by another id from now on. */
+  readonly onRenewed: (id: string) => void
 }
 
 /** `indices`: names of them or of aliases, by commas; those that there are not hold nothing. */

@@ -5,8 +5,9 @@
  * killed, the engine did not answer) the engine forgets after five minutes.
  */
 import { StatusError } from '../../kube/status-error.ts'
-import type { SearchRequest, SearchResult, SearchSnapshot } from '../../query/search-request.ts'
+import type { HeldSnapshots, SearchRequest, SearchResult, SearchSnapshot } from '../../query/search-request.ts'
 import type { EngineClient } from './engine-client.ts'
+import { isEngineError } from './engine-errors.ts'
 import { searchIndex } from './index-reader.ts'
 import { searcherOf } from './searcher.ts'
 
@@ -25,6 +26,10 @@ export class EngineSnapshots {
     this.#indices = indices
   }
 
+  get held(): HeldSnapshots {
+    return { now: this.#held.size + this.#opening, most: MAX_HELD }
+  }
+
   /** Rejects with `tooManyRequests` where too many are held. */
   async open(): Promise<SearchSnapshot> {
     if (this.#held.size + this.#opening >= MAX_HELD) {
@@ -37,6 +42,10 @@ export class EngineSnapshots {
       const held = new EngineSnapshot(this.#client, this.#indices, id, () => this.#held.delete(held))
       this.#held.add(held)
       return held
+    } catch (error) {
+      // Elasticsearch holds no state of nothing; OpenSearch does.
+      if (isEngineError(error, 'index_not_found_exception')) return NOTHING_HELD
+      throw error
     } finally {
       this.#opening -= 1
     }
@@ -47,10 +56,19 @@ export class EngineSnapshots {
   }
 }
 
+/** Of an engine without an index of ours. */
+const NOTHING_HELD: SearchSnapshot = {
+  search: (request) => searchIndex(() => Promise.resolve(NOTHING_FOUND), request),
+  close: () => Promise.resolve(),
+}
+
+const NOTHING_FOUND = { hits: { total: { value: 0 }, hits: [] }, timed_out: false }
+
 class EngineSnapshot implements SearchSnapshot {
   readonly #client: EngineClient
   readonly #indices: string
-  readonly #id: string
+  /** An engine may answer a search with another one, by which the state is told from then on. */
+  #id: string
   readonly #onClose: () => void
   #idle: NodeJS.Timeout | undefined
   #closing: Promise<void> | undefined
@@ -67,7 +85,7 @@ class EngineSnapshot implements SearchSnapshot {
     if (this.#closing !== undefined) throw new StatusError('expired', 'the snapshot was given back: too long unread')
     clearTimeout(this.#idle)
     try {
-      const state = { id: this.#id, keepAlive: KEEP_ALIVE }
+      const state = { id: this.#id, keepAlive: KEEP_ALIVE, onRenewed: (id: string) => (this.#id = id) }
       return await searchIndex(searcherOf(this.#client, this.#indices, state), request)
     } finally {
       this.#closeLater()

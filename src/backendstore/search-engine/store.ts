@@ -3,6 +3,7 @@ import type { NativeSearch } from '../../query/native-search.ts'
 import type {
   CountRequest,
   CountResult,
+  HeldSnapshots,
   SearchRequest,
   SearchResult,
   SearchSnapshot,
@@ -136,6 +137,10 @@ export class SearchEngineStore implements BackendStore {
         close: () => (this.#closed ? held.close() : this.#run(() => held.close(), toStoreError)),
       }
     }, toSearchError)
+  }
+
+  heldSnapshots(): HeldSnapshots {
+    return this.#snapshots.held
   }
 
   size(): Promise<number> {

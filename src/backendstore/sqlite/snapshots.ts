@@ -1,6 +1,6 @@
 /** States of the file that are held for exports, each by a reader of its own: about 15 MB, and the journal grows meanwhile. */
 import { StatusError } from '../../kube/status-error.ts'
-import type { SearchRequest, SearchResult, SearchSnapshot } from '../../query/search-request.ts'
+import type { HeldSnapshots, SearchRequest, SearchResult, SearchSnapshot } from '../../query/search-request.ts'
 import type { ReaderData } from './reader-worker.ts'
 import { WorkerClient } from '../worker-rpc.ts'
 
@@ -15,6 +15,10 @@ export class Snapshots {
 
   constructor(file: string) {
     this.#file = file
+  }
+
+  get held(): HeldSnapshots {
+    return { now: this.#held.size + this.#opening, most: MAX_HELD }
   }
 
   /** Rejects with `tooManyRequests` where too many are held. */

@@ -7,6 +7,7 @@ import type {
   CountResult,
   SearchRequest,
   SearchResult,
+  HeldSnapshots,
   SearchSnapshot,
   VocabularyRequest,
   VocabularyResult,
@@ -135,6 +136,10 @@ export class SqliteStore implements BackendStore {
 
   vocabulary(request: VocabularyRequest): Promise<VocabularyResult> {
     return this.#noticing(this.#reader.call('vocabulary', request))
+  }
+
+  heldSnapshots(): HeldSnapshots {
+    return this.#snapshots.held
   }
 
   snapshot(): Promise<SearchSnapshot> {

@@ -9,7 +9,8 @@ const SHARDS = { total: 1, successful: 1, skipped: 0, failed: 0 }
 
 export function searchAnswer(
   { took, timed_out, total, hits, aggregations }: NativeAnswer,
-  { sort, searchAfter }: NativeBody,
+  { sort, searchAfter }: Pick<NativeBody, 'sort' | 'searchAfter'>,
+  totalAsNumber = false,
 ): object {
   const showsSort = sort.length > 0 || searchAfter !== undefined
   return {
@@ -17,7 +18,7 @@ export function searchAnswer(
     timed_out,
     _shards: SHARDS,
     hits: {
-      ...(total === undefined ? {} : { total }),
+      ...(total === undefined ? {} : { total: totalAsNumber ? total.value : total }),
       max_score: null,
       hits: hits.map((hit) => shownHit(hit, showsSort)),
     },
@@ -25,8 +26,16 @@ export function searchAnswer(
   }
 }
 
-function shownHit({ _index, _id, _source, sort }: NativeHit, showsSort: boolean): object {
-  return { _index, _id, _score: null, ...(_source === undefined ? {} : { _source }), ...(showsSort ? { sort } : {}) }
+function shownHit({ _index, _id, _source, fields, highlight, sort }: NativeHit, showsSort: boolean): object {
+  return {
+    _index,
+    _id,
+    _score: null,
+    ...(_source === undefined ? {} : { _source }),
+    ...(fields === undefined ? {} : { fields }),
+    ...(highlight === undefined ? {} : { highlight }),
+    ...(showsSort ? { sort } : {}),
+  }
 }
 
 export function countAnswer({ total }: NativeAnswer): object {
@@ -36,6 +45,49 @@ export function countAnswer({ total }: NativeAnswer): object {
 export function documentAnswer(id: string, { names }: Indices, hit: NativeHit | undefined): object {
   if (hit === undefined) return { _index: names[0], _id: id, found: false }
   return { _index: hit._index, _id: hit._id, found: true, _source: hit._source }
+}
+
+/** What of an index is everybody's to know who sees documents of it. */
+export interface ShownIndex {
+  readonly index: string
+  readonly documents: number
+}
+
+const CAT_COLUMNS = ['health', 'status', 'index', 'docs.count'] as const
+export type CatColumn = (typeof CAT_COLUMNS)[number]
+
+export function isCatColumn(name: string): name is CatColumn {
+  return (CAT_COLUMNS as readonly string[]).includes(name)
+}
+
+export function catRows(
+  indices: readonly ShownIndex[],
+  columns: readonly CatColumn[] = CAT_COLUMNS,
+): Record<string, string>[] {
+  return indices.map(({ index, documents }) => {
+    const cells = { health: 'green', status: 'open', index, 'docs.count': String(documents) }
+    return Object.fromEntries(columns.map((column) => [column, cells[column]]))
+  })
+}
+
+/** Columns as wide as what is in them; `head`: with their names. */
+export function catText(
+  rows: readonly Readonly<Record<string, string>>[],
+  columns: readonly CatColumn[] = CAT_COLUMNS,
+  head: boolean,
+): string {
+  const lines = rows.map((row) => columns.map((column) => row[column] ?? ''))
+  if (head) lines.unshift([...columns])
+  const widths = columns.map((_, i) => Math.max(0, ...lines.map((cells) => cells[i]?.length ?? 0)))
+  return lines
+    .map(
+      (cells) =>
+        `${cells
+          .map((cell, i) => cell.padEnd(widths[i] ?? 0))
+          .join(' ')
+          .trimEnd()}\n`,
+    )
+    .join('')
 }
 
 export function mappingAnswer({ names }: Indices, flatType: string): object {

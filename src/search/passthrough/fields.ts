@@ -1,3 +1,5 @@
+import { globMatcher } from '../../query/glob.ts'
+
 /**
  * The fields that the passthrough knows: those of karmada-search's documents, which the stores' mapping has
  * (backendstore/search-engine/schema.ts). What is not here can be neither asked for nor counted.
@@ -16,6 +18,15 @@ export const FIELDS: ReadonlyMap<string, FieldType> = new Map<string, FieldType>
   ...DATES.map((name): [string, FieldType] => [name, 'date']),
   [LABELS, 'labels'],
 ])
+
+/** Beside those, what can be shown of a document and is not searched. */
+export const SHOWN_FIELDS: readonly string[] = [...FIELDS.keys(), 'spec', 'status']
+
+/** The fields that a pattern stands for, of these: what is not among them no pattern finds. */
+export function matchingFields(pattern: string, among: readonly string[]): readonly string[] {
+  if (!pattern.includes('*')) return among.includes(pattern) || fieldType(pattern) !== undefined ? [pattern] : []
+  return among.filter(globMatcher(pattern.replaceAll('?', '')))
+}
 
 /** Undefined: there is no such field. A label's key may hold whatever keys do, dots among it. */
 export function fieldType(name: string): FieldType | undefined {

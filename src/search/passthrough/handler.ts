@@ -10,18 +10,32 @@ import { sendBytes } from '../../http/answer.ts'
 import type { ApiHandler, ApiRequest } from '../../http/api-request.ts'
 import { methodNotAllowed } from '../../http/status-response.ts'
 import { badRequest, isStatusError, StatusError } from '../../kube/status-error.ts'
-import type { NativeAnswer, NativeSearch } from '../../query/native-search.ts'
+import type { NativeAnswer, NativeHit, NativeSearch } from '../../query/native-search.ts'
 import type { VisibleDocuments } from '../../query/search-request.ts'
+import { freshnessHeaders } from '../../http/freshness.ts'
+import { clusterFreshness } from '../cluster-freshness.ts'
 import { asked } from '../search-call.ts'
 import type { SearchParts } from '../search-parts.ts'
 import { documentsVisibleTo } from '../visible-documents.ts'
-import { countAnswer, documentAnswer, fieldCapsAnswer, mappingAnswer, searchAnswer } from './answers.ts'
+import {
+  catRows,
+  catText,
+  countAnswer,
+  documentAnswer,
+  fieldCapsAnswer,
+  isCatColumn,
+  mappingAnswer,
+  searchAnswer,
+  type CatColumn,
+  type ShownIndex,
+} from './answers.ts'
 import { Piece } from './piece.ts'
 import { readJsonBody, readSearchLines, type SearchLine } from './read-body.ts'
+import { readMultiGet } from './read-mget.ts'
 import { readNativeCount, readNativeSearch, type NativeBody } from './read-search.ts'
 import { indicesOf, targetOf, type Indices, type Target } from './target.ts'
 
-export interface PassthroughParts extends Pick<SearchParts, 'rights' | 'cache'> {
+export interface PassthroughParts extends Pick<SearchParts, 'rights' | 'cache' | 'clusters' | 'clock'> {
   readonly engine: 'opensearch' | 'elasticsearch'
   /** The store in such an engine that is searched; undefined: there is none. */
   readonly native: () => NativeSearch | undefined
@@ -62,10 +76,20 @@ export function createPassthroughHandler(parts: PassthroughParts): ApiHandler {
     const target = targetOf(request.path.replace(/^\/proxy(?=\/|$)/, ''))
     const native = parts.native()
     if (native === undefined) throw noSuchStore(parts.engine)
-    const { documents: visible } = await documentsVisibleTo(parts.rights, parts.cache, request)
-    const { status = 200, body } = await answer({ request, target, native, visible, engine: parts.engine })
-    const headers = { 'content-type': 'application/json', ...HEADERS[parts.engine] }
-    await sendBytes({ request, response }, { status, headers }, Buffer.from(`${JSON.stringify(body)}\n`))
+    const seen = await documentsVisibleTo(parts.rights, parts.cache, request)
+    const call = { request, target, native, visible: seen.documents, engine: parts.engine }
+    const { status = 200, body } = await answer(call)
+    const isText = typeof body === 'string'
+    const headers = {
+      'content-type': isText ? 'text/plain; charset=UTF-8' : 'application/json',
+      ...HEADERS[parts.engine],
+      ...(freshnessHeaders(clusterFreshness(parts, seen)) as Record<string, string>),
+    }
+    await sendBytes(
+      { request, response },
+      { status, headers },
+      Buffer.from(isText ? body : `${JSON.stringify(body)}\n`),
+    )
   }
 }
 
@@ -79,7 +103,8 @@ interface Call {
 
 interface Answer {
   readonly status?: number
-  readonly body: object
+  /** A text is sent as it is. */
+  readonly body: object | string
 }
 
 async function answer(call: Call): Promise<Answer> {
@@ -91,7 +116,7 @@ async function answer(call: Call): Promise<Answer> {
     }
     case 'search': {
       const search = readNativeSearch(withParameters(await readJsonBody(request), request.query))
-      return { body: searchAnswer(await run(call, target.indices, search), search) }
+      return { body: searchAnswer(await run(call, target.indices, search), search, asNumber(request)) }
     }
     case 'count': {
       const count = readNativeCount(withParameters(await readJsonBody(request), request.query))
@@ -99,6 +124,10 @@ async function answer(call: Call): Promise<Answer> {
     }
     case 'multiSearch':
       return { body: await multiSearch(call, target.indices) }
+    case 'multiGet':
+      return { body: await multiGet(call, target.indices) }
+    case 'catIndices':
+      return { body: await catIndices(call, target.indices) }
     case 'document':
       return document(call, target)
     case 'mapping':
@@ -135,11 +164,78 @@ async function oneOfMany(call: Call, indices: Indices, { header, body }: SearchL
               .join(','),
           )
     const search = readNativeSearch(body)
-    return { ...searchAnswer(await run(call, named, search), search), status: 200 }
+    return { ...searchAnswer(await run(call, named, search), search, asNumber(call.request)), status: 200 }
   } catch (error) {
     if (!isStatusError(error, 'badRequest')) throw error
     return { status: 400, error: { type: 'bad_request', reason: error.message } }
   }
+}
+
+/** By one search for each index that is named. */
+async function multiGet(call: Call, indices: Indices): Promise<object> {
+  const wanted = readMultiGet(await readJsonBody(call.request), indices)
+  const found = new Map<string, NativeHit>()
+  const keyOf = (of: Indices, id: string): string => `${of.names.join(',')} ${id}`
+  for (const [, docs] of Map.groupBy(wanted, (each) => each.indices.names.join(','))) {
+    const [first] = docs
+    if (first === undefined) continue
+    const values = [...new Set(docs.map(({ id }) => id))]
+    const search = { query: { ids: { values } }, size: values.length, from: 0, sort: [], trackTotalHits: false }
+    const { hits } = await run(call, first.indices, search)
+    for (const hit of hits) found.set(keyOf(first.indices, hit._id), hit)
+  }
+  return { docs: wanted.map(({ indices: of, id }) => documentAnswer(id, of, found.get(keyOf(of, id)))) }
+}
+
+/** Those of which the caller sees a document, with how many he sees. */
+async function catIndices(call: Call, indices: Indices): Promise<object | string> {
+  const { query } = call.request
+  for (const name of query.keys()) {
+    if (!CAT_PARAMETERS.has(name) && !WITHOUT_EFFECT.has(name)) throw notAllowed(name)
+  }
+  const columns = catColumns(query.get('h'))
+  const kinds = { terms: { field: 'kind.keyword', size: MAX_KINDS } }
+  const search = {
+    query: { match_all: {} },
+    size: 0,
+    from: 0,
+    sort: [],
+    trackTotalHits: false,
+    aggregations: { kinds },
+  }
+  const { aggregations } = await run(call, indices, search)
+  const { buckets = [] } = (aggregations?.['kinds'] ?? {}) as { buckets?: { key: string; doc_count: number }[] }
+  const counts = new Map<string, number>()
+  for (const { key, doc_count } of buckets) {
+    const index = `kubernetes-${key.toLowerCase()}`
+    counts.set(index, (counts.get(index) ?? 0) + doc_count)
+  }
+  const shown = [...counts]
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([index, documents]): ShownIndex => ({ index, documents }))
+  const rows = catRows(shown, columns)
+  return query.get('format') === 'json' ? rows : catText(rows, columns, isSet(query, 'v'))
+}
+
+const CAT_PARAMETERS: ReadonlySet<string> = new Set(['format', 'v', 'h'])
+/** More kinds than any fleet has. */
+const MAX_KINDS = 10_000
+
+function catColumns(text: string | null): CatColumn[] | undefined {
+  const names = text?.split(',') ?? []
+  const [unknown] = names.filter((name) => !isCatColumn(name))
+  if (unknown !== undefined)
+    throw badRequest(`the parameter h: there is no column ${JSON.stringify(unknown.slice(0, 80))}`)
+  return names.length === 0 ? undefined : names.filter(isCatColumn)
+}
+
+function isSet(query: URLSearchParams, name: string): boolean {
+  return query.has(name) && query.get(name) !== 'false'
+}
+
+/** As older clients have totals. */
+function asNumber({ query }: ApiRequest): boolean {
+  return isSet(query, 'rest_total_hits_as_int')
 }
 
 async function document(
@@ -157,12 +253,15 @@ function withParameters(body: unknown, query: URLSearchParams): unknown {
   const more: Record<string, unknown> = {}
   for (const name of query.keys()) {
     if ((IN_BODY as readonly string[]).includes(name)) more[name] = parsed(name, query.get(name) ?? '')
-    else if (!WITHOUT_EFFECT.has(name))
-      throw badRequest(`the parameter ${JSON.stringify(name.slice(0, 80))} is not allowed`)
+    else if (!WITHOUT_EFFECT.has(name) && name !== 'rest_total_hits_as_int') throw notAllowed(name)
   }
   if (body === undefined) return more
   // Whatever it is, the reader says so.
   return typeof body === 'object' && body !== null && !Array.isArray(body) ? { ...more, ...body } : body
+}
+
+function notAllowed(name: string): StatusError {
+  return badRequest(`the parameter ${JSON.stringify(name.slice(0, 80))} is not allowed`)
 }
 
 function parsed(name: string, text: string): unknown {

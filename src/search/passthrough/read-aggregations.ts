@@ -5,11 +5,18 @@
 import type { FieldType } from './fields.ts'
 import { optional, type Members, type Piece } from './piece.ts'
 import { readNativeQuery, timeZone } from './read-query.ts'
+import { sourceOf } from './read-shown.ts'
+import { readSort } from './read-sort.ts'
 
 const MAX_DEPTH = 4
 const MAX_AGGREGATIONS = 32
 const MAX_BUCKETS = 10_000
 const MAX_FILTERS = 100
+/** As many buckets as engines let an answer have (`search.max_buckets`). */
+const MAX_PRODUCT = 65_536
+const MAX_TOP_HITS = 100
+/** As many documents as a search shows at most ten times: they are whole objects. */
+const MAX_TOP_DOCUMENTS = 10_000
 
 const COUNTED: readonly FieldType[] = ['keyword', 'labels', 'date']
 
@@ -46,7 +53,10 @@ export const AGGREGATIONS: Readonly<Record<string, (piece: Piece) => object>> = 
       'format',
       'min_doc_count',
       'order',
+      'extended_bounds',
     ])
+    // They only add buckets of no document, which there are none of here.
+    members.get('extended_bounds')?.object(['min', 'max'])
     return {
       field: fieldOf(piece, members, ['date']),
       ...optional(members, 'calendar_interval', calendarInterval),
@@ -101,6 +111,14 @@ export const AGGREGATIONS: Readonly<Record<string, (piece: Piece) => object>> = 
   value_count: (piece) => ({ field: fieldOf(piece, piece.object(['field']), COUNTED) }),
   min: (piece) => extreme(piece),
   max: (piece) => extreme(piece),
+  top_hits: (piece) => {
+    const members = piece.object(['size', 'sort', '_source'])
+    return {
+      size: members.get('size')?.integer(1, MAX_TOP_HITS) ?? DEFAULT_TOP_HITS,
+      ...optional(members, 'sort', readSort),
+      ...optional(members, '_source', sourceOf),
+    }
+  },
   composite: (piece) => {
     const members = piece.object(['sources', 'size', 'after'])
     const sources = members.get('sources')
@@ -117,9 +135,21 @@ export const AGGREGATIONS: Readonly<Record<string, (piece: Piece) => object>> = 
   },
 }
 
+const DEFAULT_TOP_HITS = 3
+/** Of `terms` and `composite`, as engines have it. */
+const DEFAULT_BUCKETS = 10
+/** Of a histogram over time, which has no empty ones; where there are far more engines end it. */
+const LIKELY_BUCKETS = 200
+
 /** Throws `badRequest` with the path of what is not allowed. */
 export function readAggregations(piece: Piece): Readonly<Record<string, object>> {
-  return readLevel(piece, { left: MAX_AGGREGATIONS }, 1)
+  const named = readLevel(piece, { left: MAX_AGGREGATIONS }, 1)
+  const { buckets, documents } = sizeOf(named)
+  if (buckets > MAX_PRODUCT) throw piece.refused(`up to ${buckets} buckets; at most ${MAX_PRODUCT} in all`)
+  if (documents > MAX_TOP_DOCUMENTS) {
+    throw piece.refused(`top_hits of up to ${documents} documents; at most ${MAX_TOP_DOCUMENTS} in all`)
+  }
+  return named
 }
 
 function readLevel(piece: Piece, budget: { left: number }, depth: number): Readonly<Record<string, object>> {
@@ -144,6 +174,45 @@ function readOne(piece: Piece, budget: { left: number }, depth: number): object 
     [name]: AGGREGATIONS[name]?.(content),
     ...(inner === undefined ? {} : { aggs: readLevel(inner, budget, depth + 1) }),
   }
+}
+
+interface Size {
+  readonly buckets: number
+  readonly documents: number
+}
+
+/** How large an answer can be: buckets inside of buckets multiply. */
+function sizeOf(named: Readonly<Record<string, object>>): Size {
+  let [buckets, documents] = [0, 0]
+  for (const aggregation of Object.values(named)) {
+    const { aggs = {}, ...types } = aggregation as Sized
+    const own = bucketsOf(types)
+    const inner = sizeOf(aggs)
+    buckets += own * (1 + inner.buckets)
+    documents += (types.top_hits?.size ?? 0) + own * inner.documents
+  }
+  return { buckets, documents }
+}
+
+interface Sized {
+  readonly aggs?: Readonly<Record<string, object>>
+  readonly terms?: { readonly size?: number }
+  readonly composite?: { readonly size?: number }
+  readonly filters?: { readonly filters: object }
+  readonly date_range?: { readonly ranges: readonly object[] }
+  readonly date_histogram?: object
+  readonly top_hits?: { readonly size: number }
+  readonly filter?: object
+  readonly missing?: object
+}
+
+function bucketsOf({ terms, composite, filters, date_range: ranges, ...others }: Omit<Sized, 'aggs'>): number {
+  if (terms !== undefined) return terms.size ?? DEFAULT_BUCKETS
+  if (composite !== undefined) return composite.size ?? DEFAULT_BUCKETS
+  if (filters !== undefined) return Object.keys(filters.filters).length + 1
+  if (ranges !== undefined) return ranges.ranges.length
+  if (others.date_histogram !== undefined) return LIKELY_BUCKETS
+  return others.filter !== undefined || others.missing !== undefined ? 1 : 0
 }
 
 function extreme(piece: Piece): object {

@@ -1,5 +1,5 @@
 /** The queries that are let through, made anew piece by piece: what is not known here never reaches an engine. */
-import type { FieldType } from './fields.ts'
+import { FIELDS, type FieldType } from './fields.ts'
 import { optional, type Piece } from './piece.ts'
 
 /** Nested so deep at most, and so many in all: an engine's own limit is 1,024 clauses. */
@@ -14,6 +14,9 @@ const EXACT: readonly FieldType[] = ['keyword', 'date', 'labels', 'text']
 const WORDS: readonly FieldType[] = ['text', 'keyword', 'labels']
 const PATTERNS: readonly FieldType[] = ['keyword']
 const ORDERED: readonly FieldType[] = ['date', 'keyword']
+
+/** What free text is looked for in. */
+const ALL_WORDS = [...FIELDS].filter(([, type]) => type === 'text').map(([name]) => name)
 
 type Reader = (piece: Piece, state: State) => object
 
@@ -50,14 +53,16 @@ export const QUERIES: Readonly<Record<string, Reader>> = {
   // No match_phrase_prefix: an engine tries the first 50 words that begin so, whoever's documents have them.
   match_phrase: (piece) => matching(piece, 'match_phrase', []),
   multi_match: (piece) => {
-    const members = piece.object(['query', 'fields', 'type', 'operator'])
+    const members = piece.object(['query', 'fields', 'type', 'operator', 'lenient', 'boost'])
     const query = members.get('query')
     const fields = members.get('fields')
-    if (query === undefined || fields === undefined) throw piece.refused('query and fields are needed')
+    if (query === undefined) throw piece.refused('query is needed')
+    members.get('lenient')?.boolean() // it is words alone that are looked for
     return {
       multi_match: {
         query: query.scalar(),
-        fields: fields.list(MAX_CLAUSES).map((field) => field.field(WORDS)),
+        // Without any, engines look at every field that there is, ours among them.
+        fields: fields === undefined ? ALL_WORDS : fields.list(MAX_CLAUSES).map((field) => field.field(WORDS)),
         ...optional(members, 'type', (type) => type.oneOf(['best_fields', 'most_fields', 'phrase'])),
         ...optional(members, 'operator', operator),
       },

@@ -3,7 +3,10 @@ import { badRequest, StatusError } from '../../kube/status-error.ts'
 
 export type Target =
   | { readonly type: 'root' }
-  | { readonly type: 'search' | 'count' | 'multiSearch' | 'mapping' | 'fieldCaps'; readonly indices: Indices }
+  | {
+      readonly type: 'search' | 'count' | 'multiSearch' | 'multiGet' | 'mapping' | 'fieldCaps' | 'catIndices'
+      readonly indices: Indices
+    }
   | { readonly type: 'document'; readonly indices: Indices; readonly id: string; readonly sourceOnly: boolean }
 
 export interface Indices {
@@ -22,6 +25,7 @@ const OF_INDICES = {
   _search: 'search',
   _count: 'count',
   _msearch: 'multiSearch',
+  _mget: 'multiGet',
   _mapping: 'mapping',
   _mappings: 'mapping',
   _field_caps: 'fieldCaps',
@@ -37,6 +41,9 @@ export function targetOf(path: string): Target {
       `this speaks the engine's own language, as in kubernetes-pod/_search; objects are at search/cache/${parts.join('/')}`,
     )
   }
+  if (first === '_cat' && second === 'indices' && parts.length <= 3) {
+    return { type: 'catIndices', indices: indicesOf(third ?? '_all') }
+  }
   if (parts.length === 1 && isOfIndices(first)) return { type: OF_INDICES[first], indices: indicesOf('_all') }
   if (parts.length === 2 && second !== undefined && isOfIndices(second)) {
     return { type: OF_INDICES[second], indices: indicesOf(first) }
@@ -45,7 +52,7 @@ export function targetOf(path: string): Target {
     return { type: 'document', indices: indicesOf(first), id: idOf(path), sourceOnly: second === '_source' }
   }
   throw nothing(
-    'read only: <index>/_search, _count, _msearch, _doc/<id>, _source/<id>, _mapping and _field_caps are answered',
+    'read only: <index>/_search, _count, _msearch, _mget, _doc/<id>, _source/<id>, _mapping, _field_caps and _cat/indices are answered',
   )
 }
 

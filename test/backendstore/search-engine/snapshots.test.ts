@@ -17,15 +17,25 @@ class CountingClient implements EngineClient {
   readonly open = new Set<string>()
   readonly sent: EngineRequest[] = []
   opened = 0
-  refuses = false
+  refuses: EngineError | undefined
+  /** Each search tells the state by another id. */
+  renews = false
 
   request<Body>(request: EngineRequest): Promise<Body> {
     this.sent.push(request)
-    return Promise.resolve({ hits: { total: { value: 0 }, hits: [] }, timed_out: false } as Body)
+    const answer = { hits: { total: { value: 0 }, hits: [] }, timed_out: false }
+    return Promise.resolve({ ...answer, ...(this.renews ? { pit_id: this.#renewed(request) } : {}) } as Body)
+  }
+
+  #renewed({ body }: EngineRequest): string {
+    const { id } = (body as { pit: { id: string } }).pit
+    assert.ok(this.open.delete(id), `${id} is not the last one`)
+    this.open.add(`${id}+`)
+    return `${id}+`
   }
 
   openPointInTime(): Promise<string> {
-    if (this.refuses) return Promise.reject(new EngineError(429, '', 'too many'))
+    if (this.refuses !== undefined) return Promise.reject(this.refuses)
     const id = `state-${++this.opened}`
     this.open.add(id)
     return Promise.resolve(id)
@@ -53,6 +63,7 @@ test('no more than 16 at once, also where they are opened together, and places c
   const again = await snapshots.open()
   await assert.rejects(snapshots.open(), { code: 'tooManyRequests' })
   assert.equal(client.open.size, 16)
+  assert.deepEqual(snapshots.held, { now: 16, most: 16 })
   await again.close()
   await snapshots.close()
   assert.equal(client.open.size, 0)
@@ -62,9 +73,9 @@ test('no more than 16 at once, also where they are opened together, and places c
 test('an engine that refuses costs no place', async () => {
   const client = new CountingClient()
   const snapshots = new EngineSnapshots(client, 'all')
-  client.refuses = true
+  client.refuses = new EngineError(429, '', 'too many')
   for (let i = 0; i < 20; i++) await assert.rejects(snapshots.open(), { status: 429 })
-  client.refuses = false
+  client.refuses = undefined
   await (await snapshots.open()).close()
 })
 
@@ -81,4 +92,28 @@ test('one that nobody reads is given back, later reads are told so', async (t) =
   assert.equal(client.open.size, 0)
   await assert.rejects(held.search(REQUEST), { code: 'expired' })
   await held.close()
+})
+
+test('an engine without an index has an empty state, which costs no place', async () => {
+  const client = new CountingClient()
+  client.refuses = new EngineError(404, 'index_not_found_exception', 'no such index [x]')
+  const snapshots = new EngineSnapshots(client, 'all')
+  const held = await snapshots.open()
+  const { total, hits, more, facets } = await held.search({ ...REQUEST, facets: [{ path: 'cluster', limit: 5 }] })
+  assert.deepEqual([total, hits, more], [0, [], false])
+  assert.deepEqual(facets, [{ path: 'cluster', values: [], distinct: 0 }])
+  assert.equal(snapshots.held.now, 0)
+  await held.close()
+  assert.deepEqual(client.sent, [])
+})
+
+test('a state that the engine tells by another id is read and given back by that', async () => {
+  const client = new CountingClient()
+  client.renews = true
+  const held = await new EngineSnapshots(client, 'all').open()
+  await held.search(REQUEST)
+  await held.search(REQUEST)
+  assert.deepEqual([...client.open], ['state-1++'])
+  await held.close()
+  assert.equal(client.open.size, 0)
 })

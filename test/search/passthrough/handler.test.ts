@@ -19,7 +19,7 @@ interface Served {
 }
 
 async function serving(use: (served: Served) => Promise<void>, answer: NativeAnswer = FOUND): Promise<void> {
-  const fleet = podFleet({})
+  const fleet = podFleet({ member1: { objects: [], version: 1 } })
   const asked: NativeRequest[] = []
   const native: NativeSearch = {
     search: (request) => {
@@ -29,7 +29,7 @@ async function serving(use: (served: Served) => Promise<void>, answer: NativeAns
     version: () => Promise.resolve({ number: '8.17.1' }),
   }
   const api = await Loopback.start(
-    createPassthroughHandler({ rights: undefined, cache: fleet.cache, engine: 'elasticsearch', native: () => native }),
+    createPassthroughHandler({ cache: fleet.cache, clock: fleet.clock, engine: 'elasticsearch', native: () => native }),
   )
   const post: Served['post'] = (path, body, type = 'application/json') =>
     api.ask(path, {
@@ -69,30 +69,27 @@ const REFUSED: readonly (readonly [object, string])[] = [
   [{ aggs: { a: { terms: { script: 'x' } } } }, 'aggs.a.terms.script'],
   [{ aggs: { a: { terms: { field: 'fleetsearch.labels' } } } }, 'aggs.a.terms.field'],
   [{ aggs: { a: { scripted_metric: {} } } }, 'aggs.a.scripted_metric'],
-  [{ aggs: { a: { top_hits: {} } } }, 'aggs.a.top_hits'],
+  [{ aggs: { a: { top_hits: { size: 101 } } } }, 'aggs.a.top_hits.size'],
+  [{ aggs: { a: { top_hits: { script_fields: {} } } } }, 'aggs.a.top_hits.script_fields'],
+  [{ aggs: { a: { top_hits: { highlight: { fields: { kind: {} } } } } } }, 'aggs.a.top_hits.highlight'],
+  [{ script_fields: { a: { script: 'x' } } }, 'script_fields.a'],
+  [{ runtime_mappings: { a: { type: 'long' } } }, 'runtime_mappings.a'],
+  [{ docvalue_fields: [{ field: 'kind.keyword', format: '0.00' }] }, 'docvalue_fields[0].format'],
+  [{ highlight: { fields: { kind: { highlight_query: {} } } } }, 'highlight.fields.kind.highlight_query'],
+  [{ highlight: { fields: { 'fleetsearch.text.name': {} } } }, 'highlight.fields.fleetsearch.text.name'],
+  [{ highlight: { type: 'fvh', fields: {} } }, 'highlight.type'],
+  [{ highlight: { fields: { kind: {} }, pre_tags: ['x'.repeat(101)] } }, 'highlight.pre_tags[0]'],
   [{ aggs: { a: { filter: { script: {} } } } }, 'aggs.a.filter.script'],
   [{ aggs: { a: { sum: { field: 'kind.keyword' } } } }, 'aggs.a.sum'],
   [{ aggs: { 'a>b': { min: { field: 'metadata.creationTimestamp' } } } }, 'aggs.a>b'],
-  [{ sort: [{ _score: 'desc' }] }, 'sort[0]._score'],
   [{ sort: [{ _script: {} }] }, 'sort[0]._script'],
   [{ sort: ['_id'] }, 'sort[0]'],
   [{ size: 1_001 }, 'size'],
   [{ size: -1 }, 'size'],
   [{ from: 9_995, size: 10 }, 'search_after'],
   [{ search_after: ['a', 'b'] }, 'search_after'],
-  ...[
-    'suggest',
-    'script_fields',
-    'runtime_mappings',
-    'scroll',
-    'pit',
-    'profile',
-    'explain',
-    'rescore',
-    'collapse',
-    'highlight',
-  ]
-    .concat(['docvalue_fields', 'stored_fields', 'fields', 'indices_boost', 'ext', 'min_score', 'slice', 'knn', 'rank'])
+  ...['suggest', 'scroll', 'pit', 'profile', 'explain', 'rescore', 'collapse']
+    .concat(['seq_no_primary_term', 'indices_boost', 'ext', 'min_score', 'slice', 'knn', 'rank'])
     .map((name) => [{ [name]: {} }, name] as const),
 ]
 
@@ -148,12 +145,13 @@ describe('the passthrough', () => {
   it('lets through nothing but what it was asked for: reading what was read changes nothing', () => {
     fc.assert(
       fc.property(nativeBodyArbitrary, (body) => {
-        const { searchAfter: _, trackTotalHits, aggregations, source, ...read } = readNativeSearch(body)
+        const { searchAfter: _, trackTotalHits, aggregations, source, docvalueFields, ...read } = readNativeSearch(body)
         const again = readNativeSearch({
           ...read,
           track_total_hits: trackTotalHits,
           ...(aggregations === undefined ? {} : { aggs: aggregations }),
           ...(source === undefined ? {} : { _source: source }),
+          ...(docvalueFields === undefined ? {} : { docvalue_fields: docvalueFields }),
         })
         assert.deepEqual(again, readNativeSearch(body))
       }),
@@ -236,13 +234,116 @@ describe('the passthrough', () => {
     )
   })
 
+  it('refuses buckets that multiply, and documents in them, beyond a bound', () => {
+    const terms = (size: number, aggs?: object): object => ({
+      a: { terms: { field: 'kind.keyword', size }, ...(aggs === undefined ? {} : { aggs }) },
+    })
+    const refusals: readonly [object, RegExp][] = [
+      [terms(10_000, terms(10)), /aggs: up to 110000 buckets; at most 65536/],
+      [terms(100, terms(100, terms(10))), /up to 110100 buckets/],
+      [
+        terms(300, {
+          b: { date_histogram: { field: 'metadata.creationTimestamp', fixed_interval: '1s' } },
+          ...terms(200),
+        }),
+        /up to 120300 buckets/,
+      ],
+      [terms(101, { b: { top_hits: { size: 100 } } }), /top_hits of up to 10100 documents; at most 10000/],
+    ]
+    for (const [aggs, message] of refusals) assert.throws(() => readNativeSearch({ aggs }), message)
+    for (const aggs of [terms(10_000), terms(100, terms(100)), terms(100, { b: { top_hits: { size: 100 } } })]) {
+      assert.doesNotThrow(() => readNativeSearch({ aggs }))
+    }
+  })
+
+  it('gets several documents in the order asked for, with those that are not there', async () => {
+    await serving(async ({ post, asked }) => {
+      const { status, json } = await post('/kubernetes-pod/_mget', { ids: ['b', 'a'] })
+      assert.equal(status, 200)
+      assert.deepEqual(json.docs, [
+        { _index: 'kubernetes-pod', _id: 'b', found: false },
+        { _index: 'kubernetes-pod', _id: 'a', found: true, _source: { kind: 'Pod' } },
+      ])
+      assert.deepEqual(
+        [asked[0]?.query, asked[0]?.size, asked[0]?.kinds],
+        [{ ids: { values: ['b', 'a'] } }, 2, ['pod']],
+      )
+      const docs = [
+        { _index: 'kubernetes-node', _id: 'a' },
+        { _index: 'kubernetes-pod', _id: 'a' },
+        { _index: 'kubernetes-node', _id: 'c' },
+      ]
+      const several = await post('/_mget', { docs })
+      assert.deepEqual(
+        several.json.docs.map(({ found }: { found: boolean }) => found),
+        [true, true, false],
+      )
+      assert.deepEqual(
+        asked.slice(1).map(({ kinds, query }) => [kinds, query]),
+        [
+          [['node'], { ids: { values: ['a', 'c'] } }],
+          [['pod'], { ids: { values: ['a'] } }],
+        ],
+      )
+      for (const [body, path] of [
+        [{}, 'ids or docs'],
+        [{ docs: [{ _index: '.kibana', _id: 'a' }] }, '.kibana'],
+        [{ docs: [{ _index: 'kubernetes-pod' }] }, 'docs[0]'],
+        [{ docs: [{ _id: 'a', routing: 'x' }] }, 'docs[0].routing'],
+        [{ ids: Array.from({ length: 1_001 }, (_, i) => `${i}`) }, 'ids'],
+      ] as const) {
+        const refused = await post('/_mget', body)
+        assert.equal(refused.status, 400)
+        assert.ok(refused.json.message.includes(path), refused.json.message)
+      }
+    })
+  })
+
+  it('lists the indices of kinds that the caller sees, as text and as JSON', async () => {
+    const buckets = [
+      { key: 'Service', doc_count: 3 },
+      { key: 'Pod', doc_count: 12 },
+      { key: 'SERVICE', doc_count: 2 },
+    ]
+    await serving(
+      async ({ api, asked }) => {
+        assert.deepEqual(JSON.parse((await api.ask('/_cat/indices?format=json')).text), [
+          { health: 'green', status: 'open', index: 'kubernetes-pod', 'docs.count': '12' },
+          { health: 'green', status: 'open', index: 'kubernetes-service', 'docs.count': '5' },
+        ])
+        const text = await api.ask('/proxy/_cat/indices/kubernetes-pod?v&h=index,docs.count')
+        assert.equal(text.headers['content-type'], 'text/plain; charset=UTF-8')
+        assert.equal(text.text, 'index              docs.count\nkubernetes-pod     12\nkubernetes-service 5\n')
+        assert.deepEqual(asked[1]?.kinds, ['pod'])
+        for (const query of ['h=store.size', 's=index', 'bytes=b']) {
+          assert.equal((await api.ask(`/_cat/indices?${query}`)).status, 400, query)
+        }
+      },
+      { ...FOUND, hits: [], aggregations: { kinds: { buckets } } },
+    )
+  })
+
+  it('says how fresh each cluster is', async () => {
+    await serving(async ({ api }) => {
+      const { headers } = await api.ask('/kubernetes-pod/_search')
+      assert.match(String(headers['fleetsearch-freshness']), /^member1;live;/)
+    })
+  })
+
+  it('has totals as numbers for clients that are older', async () => {
+    await serving(async ({ api }) => {
+      assert.equal((await api.ask('/_search?rest_total_hits_as_int=true')).json.hits.total, 1)
+    })
+  })
+
   it('has no other paths, indices, methods, parameters and bodies', async () => {
     await serving(async ({ api, post, asked }) => {
       const native = await api.ask('/api/v1/pods')
       assert.equal(native.status, 404)
       assert.match(native.json.message, /search\/cache\/api\/v1\/pods/)
       for (const path of [
-        '/_cat/indices',
+        '/_cat/nodes',
+        '/_cat/indices/kubernetes-pod/x',
         '/_cluster/health',
         '/kubernetes-pod',
         '/kubernetes-pod/_update/a',
@@ -293,8 +394,8 @@ describe('the passthrough', () => {
     const fleet = podFleet({})
     const api = await Loopback.start(
       createPassthroughHandler({
-        rights: undefined,
         cache: fleet.cache,
+        clock: fleet.clock,
         engine: 'opensearch',
         native: () => undefined,
       }),

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
+import { discoverBodies } from '../../support/native-bodies.ts'
 import { readNativeCount, readNativeSearch } from '../../../src/search/passthrough/read-search.ts'
 
 /** As dashboards send them. */
@@ -53,6 +54,20 @@ function refusal(body: unknown): string {
   throw new Error(`not refused: ${JSON.stringify(body)}`)
 }
 
+test('what Discover sends is let through, and names none of our fields', () => {
+  const { dashboards, kibana } = discoverBodies({ multi_match: { type: 'best_fields', query: 'web', lenient: true } })
+  const classic = readNativeSearch(dashboards)
+  assert.deepEqual(classic.source, { excludes: [] })
+  const modern = readNativeSearch(kibana)
+  assert.deepEqual([modern.source, modern.sort.length, modern.trackTotalHits], [false, 1, false])
+  const text = JSON.stringify([classic, modern])
+  assert.doesNotMatch(text, /\*|fleetsearch|"_doc"|"_score"/)
+  assert.match(
+    text,
+    /"multi_match":\{"query":"web","fields":\["apiVersion","kind","metadata.name","metadata.namespace"\]/,
+  )
+})
+
 test('what dashboards send is let through', () => {
   const { query, aggregations, size } = readNativeSearch(FULL)
   assert.equal(size, 500)
@@ -66,9 +81,9 @@ test('what is not on the list is refused with its path', () => {
     ...['suggest', 'pit', 'profile', 'explain', 'rescore', 'collapse', 'min_score', 'indices_boost', 'fields'].map(
       (name): [object, string] => [{ [name]: {} }, name],
     ),
-    [{ script_fields: { x: { script: '1' } } }, 'script_fields'],
-    [{ runtime_mappings: { x: {} } }, 'runtime_mappings'],
-    [{ stored_fields: ['fleetsearch.rights'] }, 'stored_fields'],
+    [{ script_fields: { x: { script: '1' } } }, 'script_fields.x'],
+    [{ runtime_mappings: { x: {} } }, 'runtime_mappings.x'],
+    [{ stored_fields: ['fleetsearch.rights'] }, 'stored_fields[0]'],
     [{ query: { bool: { filter: [{ script: {} }] } } }, 'query.bool.filter[0].script'],
     [{ query: { query_string: { query: 'fleetsearch.rights:*' } } }, 'query.query_string'],
     [{ query: { regexp: { kind: 'a' } } }, 'query.regexp'],
@@ -88,7 +103,6 @@ test('what is not on the list is refused with its path', () => {
     [{ aggs: { x: { terms: { field, include: '.*' } } } }, 'aggs.x.terms.include'],
     [{ aggs: { x: { terms: { field, size: 10_001 } } } }, 'aggs.x.terms.size'],
     [{ sort: 'spec' }, 'sort'],
-    [{ sort: ['_doc'] }, 'sort[0]'],
     [{ sort: [{ _script: {} }] }, 'sort[0]._script'],
     [{ sort: [{ 'fleetsearch.tie': 'asc' }] }, 'sort[0].fleetsearch.tie'],
     [{ size: -1 }, 'size'],
