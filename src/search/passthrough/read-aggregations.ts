@@ -139,7 +139,7 @@ const DEFAULT_TOP_HITS = 3
 /** Of `terms` and `composite`, as engines have it. */
 const DEFAULT_BUCKETS = 10
 /** Of a histogram over time, which has no empty ones; where there are far more engines end it. */
-const LIKELY_BUCKETS = 200
+const LIKELY_BUCKETS = 100
 
 /** Throws `badRequest` with the path of what is not allowed. */
 export function readAggregations(piece: Piece): Readonly<Record<string, object>> {

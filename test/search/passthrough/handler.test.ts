@@ -242,11 +242,11 @@ describe('the passthrough', () => {
       [terms(10_000, terms(10)), /aggs: up to 110000 buckets; at most 65536/],
       [terms(100, terms(100, terms(10))), /up to 110100 buckets/],
       [
-        terms(300, {
+        terms(500, {
           b: { date_histogram: { field: 'metadata.creationTimestamp', fixed_interval: '1s' } },
           ...terms(200),
         }),
-        /up to 120300 buckets/,
+        /up to 150500 buckets/,
       ],
       [terms(101, { b: { top_hits: { size: 100 } } }), /top_hits of up to 10100 documents; at most 10000/],
     ]
