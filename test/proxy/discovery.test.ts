@@ -100,6 +100,20 @@ test('E9: plain discovery of all members, merged, under the prefix', async () =>
   })
 })
 
+test('E9: the root names what is served, of all members and of a chosen one', () =>
+  withMembers({}, async (api) => {
+    const own = ['/healthz', '/livez', '/openapi/v2', '/openapi/v3', '/readyz', '/version']
+    const acme = ['/apis/acme.io', '/apis/acme.io/v1', '/apis/acme.io/v1beta1']
+    const { status, json } = await api.ask(`${P}/`)
+    assert.equal(status, 200)
+    assert.deepEqual(json, {
+      paths: ['/api', '/api/v1', '/apis', ...acme, '/apis/apps', '/apis/apps/v1', ...own],
+    })
+    assert.deepEqual((await api.ask(P)).json, json, 'without the slash too')
+    const chosen = await api.ask(`${PREFIX}/proxying/cluster.m2/proxy/`)
+    assert.deepEqual(chosen.json.paths, ['/api', '/api/v1', '/apis', ...acme, ...own])
+  }))
+
 test('a read-only server offers nothing that it refuses, of subresources either', () =>
   withMembers(
     {},

@@ -405,9 +405,14 @@ test('what an answer does not tell is asked of the member: the version after an 
       const evict = (): Promise<unknown> =>
         api.ask(`${P}${PATH}/eviction`, { method: 'POST', headers: json, body: '{}' })
       const awaited = (): unknown => (peers.announced.at(-1) as { awaited: unknown }).awaited
-      await evict()
-      assert.match(asked.at(-1)!.path, /pods\?limit=1&fieldSelector=metadata.name%3Dp$/)
-      assert.deepEqual(awaited(), { kind: 'version', version: '12', namespace: 'default', name: '' })
+      // A kube-apiserver's list of no items has `null` in it.
+      for (const items of [[], null, undefined]) {
+        list = { body: { metadata: { resourceVersion: '12' }, ...(items === undefined ? {} : { items }) } }
+        peers.announced.length = 0
+        await evict()
+        assert.match(asked.at(-1)!.path, /pods\?limit=1&fieldSelector=metadata.name%3Dp$/)
+        assert.deepEqual(awaited(), { kind: 'version', version: '12', namespace: 'default', name: '' })
+      }
       list = {
         body: { metadata: { resourceVersion: '12' }, items: [{ metadata: { name: 'p', resourceVersion: '11' } }] },
       }
@@ -415,7 +420,13 @@ test('what an answer does not tell is asked of the member: the version after an 
       assert.deepEqual(awaited(), { kind: 'version', version: '11', namespace: 'default', name: 'p' })
       await api.ask(`${PREFIX}/proxying/cluster.m1/proxy/api/v1/namespaces/default/pods`, { method: 'DELETE' })
       assert.deepEqual(awaited(), { kind: 'version', version: '12', namespace: 'default', name: '' })
-      for (list of [{ status: 403, body: {} }, { body: 'nonsense' }, { body: {} }]) {
+      for (list of [
+        { status: 403, body: {} },
+        { body: 'nonsense' },
+        { body: 'null' },
+        { body: { items: {} } },
+        { body: {} },
+      ]) {
         await evict()
         assert.deepEqual(awaited(), { kind: 'unknown', namespace: 'default' })
       }

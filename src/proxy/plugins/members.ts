@@ -7,6 +7,7 @@ import { pathNotFound } from '../../http/status-response.ts'
 import type { Member } from '../../fleet/member.ts'
 import { discoveryForm, parseDiscoveryPath } from '../discovery/discovery-path.ts'
 import { documentOf, MemberApi } from '../discovery/member-api.ts'
+import { rootPaths } from '../discovery/root-paths.ts'
 import { sendDocument } from '../discovery/send-document.ts'
 import { isPublicPath, relayFromAny } from '../live/any-member.ts'
 import { readLowestVersion } from '../live/lowest-version.ts'
@@ -51,13 +52,17 @@ export function createMembersPlugin(options: MembersPluginOptions): Plugin {
   }
 }
 
-/** Answers a discovery path; false for any other. */
+/** Answers a discovery path, and the root; false for any other. */
 export async function serveDiscovery(request: ProxyRequest, api: MemberApi): Promise<boolean> {
   const path = parseDiscoveryPath(request.path)
-  if (path === undefined) return false
-  const form = discoveryForm(request.request.incoming.headers.accept, path)
+  if (path === undefined && request.path !== '/') return false
   const groups = api.groups(request.cluster)
   if (groups === undefined) throw nobodyHeard()
+  if (path === undefined) {
+    await sendJson(request, rootPaths(groups))
+    return true
+  }
+  const form = discoveryForm(request.request.incoming.headers.accept, path)
   const document = documentOf(groups, path, form)
   if (document === undefined) throw pathNotFound()
   await sendDocument(request, document, form)

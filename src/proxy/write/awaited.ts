@@ -59,7 +59,8 @@ function deletedUid(bytes: Buffer): string | undefined {
 
 interface MetadataList {
   readonly metadata?: { readonly resourceVersion?: string }
-  readonly items?: readonly { readonly metadata?: { readonly name?: string; readonly resourceVersion?: string } }[]
+  readonly items?:
+    readonly { readonly metadata?: { readonly name?: string; readonly resourceVersion?: string } }[] | null
 }
 
 /** With the service's own credentials, and for metadata alone; undefined where the member does not say. */
@@ -83,9 +84,11 @@ async function askMember(
     })
     const bytes = await answer.bytes(MAX_BYTES)
     if (answer.status !== 200) return undefined
-    const { metadata, items = [] } = JSON.parse(bytes.toString('utf8')) as MetadataList
+    const list = JSON.parse(bytes.toString('utf8')) as MetadataList | null
+    // A kube-apiserver has `null` in the place of no items.
+    const items = Array.isArray(list?.items) ? list.items : []
     const object = name === '' ? undefined : items.find((item) => item.metadata?.name === name)
-    const version = object?.metadata?.resourceVersion ?? metadata?.resourceVersion ?? ''
+    const version = object?.metadata?.resourceVersion ?? list?.metadata?.resourceVersion ?? ''
     if (version === '') return undefined
     const found = object === undefined ? '' : name
     return { kind: 'version', version: version as ResourceVersion, namespace, name: found }
