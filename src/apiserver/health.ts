@@ -32,18 +32,22 @@ export const PING: HealthCheck = {
   check: () => ({ state: 'ready' }),
 }
 
-/** The answer of `/<endpoint>`, `/<endpoint>/<check>`; undefined for a check that does not exist. */
+/**
+ * The answer of `/<endpoint>`, `/<endpoint>/<check>`; undefined for a check that does not exist. Reasons, which name clusters,
+ * are withheld unless `isTold`.
+ */
 export async function answerHealth(
   checks: readonly HealthCheck[],
   endpoint: HealthEndpoint,
   one: string | undefined,
   query: URLSearchParams,
+  isTold = true,
 ): Promise<HealthAnswer | undefined> {
   const deciding = checks.filter((check) => check.endpoints.includes(endpoint))
   const informing = checks.filter((check) => check.informs?.includes(endpoint) === true)
   if (one !== undefined) {
     const check = [...deciding, ...informing].find((candidate) => candidate.name === one)
-    return check === undefined ? undefined : answerOne(check)
+    return check === undefined ? undefined : answerOne(check, isTold)
   }
   const excluded = new Set(query.getAll('exclude'))
   const results = await Promise.all(deciding.map((check) => ask(check, excluded)))
@@ -52,8 +56,8 @@ export async function answerHealth(
   if (!failed && !verbose) return { status: 200, body: 'ok' }
   const others = verbose ? await Promise.all(informing.map((check) => ask(check, excluded))) : []
   const lines = [
-    ...results.map(({ name, outcome }) => line(name, outcome)),
-    ...others.map(({ name, outcome }) => `${line(name, outcome)} (does not count here)`),
+    ...results.map(({ name, outcome }) => line(name, outcome, isTold)),
+    ...others.map(({ name, outcome }) => `${line(name, outcome, isTold)} (does not count here)`),
   ]
   return {
     status: failed ? 503 : 200,
@@ -71,14 +75,19 @@ async function ask(check: HealthCheck, excluded: ReadonlySet<string>): Promise<R
   return { name, outcome: excluded.has(name) ? 'excluded' : await check.check() }
 }
 
-async function answerOne(check: HealthCheck): Promise<HealthAnswer> {
+async function answerOne(check: HealthCheck, isTold: boolean): Promise<HealthAnswer> {
   const outcome = await check.check()
   return outcome.state === 'ready'
     ? { status: 200, body: 'ok' }
-    : { status: 503, body: `${outcome.state}: ${outcome.reason}\n` }
+    : { status: 503, body: `${outcome.state}: ${isTold ? outcome.reason : WITHHELD}\n` }
 }
 
-function line(name: string, outcome: Readiness | 'excluded'): string {
+/** In the words of a kube-apiserver. */
+const WITHHELD = 'reason withheld'
+
+function line(name: string, outcome: Readiness | 'excluded', isTold: boolean): string {
   if (outcome === 'excluded') return `[+]${name} excluded: ok`
-  return outcome.state === 'ready' ? `[+]${name} ok` : `[-]${name} ${outcome.state}: ${outcome.reason}`
+  return outcome.state === 'ready'
+    ? `[+]${name} ok`
+    : `[-]${name} ${outcome.state}: ${isTold ? outcome.reason : WITHHELD}`
 }

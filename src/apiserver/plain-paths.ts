@@ -9,6 +9,7 @@ import { pathNotFound } from '../http/status-response.ts'
 import { StatusError } from '../kube/status-error.ts'
 import type { Registry } from '../telemetry/metrics.ts'
 import { systemClock, type Clock } from '../util/clock.ts'
+import { UNAUTHENTICATED_GROUP } from './authn/authenticator.ts'
 import { answerHealth, type HealthCheck, type HealthEndpoint } from './health.ts'
 import { createOpenApi } from './openapi.ts'
 import { aggregatedDiscovery, API_GROUP, API_RESOURCE_LIST, apiGroupList } from './own-discovery.ts'
@@ -66,8 +67,10 @@ function healthOf({ checks }: PlainPathsOptions, path: string): Answerer | undef
   const match = /^\/(healthz|livez|readyz)(?:\/([^/]+))?$/.exec(path)
   if (match === null) return undefined
   const [, endpoint, one] = match
-  return async ({ query }) => {
-    const result = await answerHealth(checks, endpoint as HealthEndpoint, one, query)
+  return async ({ query, user }) => {
+    // Whoever reaches the port may ask without saying who he is.
+    const isTold = !user.groups.includes(UNAUTHENTICATED_GROUP)
+    const result = await answerHealth(checks, endpoint as HealthEndpoint, one, query, isTold)
     if (result === undefined) throw pathNotFound()
     return { status: result.status, body: result.body }
   }

@@ -125,6 +125,28 @@ describe('request listener', () => {
     assert.match(logged[1] ?? '', /"untold":2/)
   })
 
+  it('tells who is ready to anybody, and why it is not to whoever says who he is', async () => {
+    const check = {
+      name: 'sync',
+      endpoints: ['readyz'] as const,
+      check: () => ({ state: 'pending', reason: 'waits for secret-cluster' }) as const,
+    }
+    const fallback = createPlainPaths({
+      version: '1.2.3',
+      checks: [check],
+      metrics: createMetricsRegistry(),
+      platform: 'test',
+      paths: [],
+    })
+    const options = { fallback, alwaysAllowPaths: ['/readyz'] }
+    const told = await request(setUp([], options).server).get('/readyz').expect(503)
+    assert.match(told.text, /waits for secret-cluster/)
+    const anybody = await request(setUp([], { ...options, authenticate: () => undefined }).server).get(
+      '/readyz?verbose',
+    )
+    assert.deepEqual([anybody.status, anybody.text], [503, '[-]sync pending: reason withheld\nreadyz check failed\n'])
+  })
+
   it('refuses nobody and whoever has no right, in the words of a kube-apiserver', async () => {
     const nobody = setUp([], { authenticate: () => undefined })
     await request(nobody.server).get('/version').expect(401)

@@ -18,6 +18,14 @@ describe('health', () => {
       body: '[+]ping ok\n[-]informer-sync pending: 2 of 3 clusters listed\nreadyz check failed\n',
     })
   })
+  it('withholds reasons, which name clusters, from whoever does not say who he is', async () => {
+    const answer = (one?: string) => answerHealth([PING, sync], 'readyz', one, new URLSearchParams('verbose'), false)
+    assert.deepEqual(await answer(), {
+      status: 503,
+      body: '[+]ping ok\n[-]informer-sync pending: reason withheld\nreadyz check failed\n',
+    })
+    assert.deepEqual(await answer('informer-sync'), { status: 503, body: 'pending: reason withheld\n' })
+  })
   it('answers for one check, and without those excluded', async () => {
     assert.deepEqual(await ask('readyz', 'informer-sync'), { status: 503, body: 'pending: 2 of 3 clusters listed\n' })
     assert.deepEqual(await ask('readyz', 'ping'), { status: 200, body: 'ok' })
