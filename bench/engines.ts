@@ -29,8 +29,8 @@ import { inFlight, Spent } from './spent.ts'
 const BATCH = 1_000
 /** As many as the bulk writer has under way, for both. */
 const IN_FLIGHT = 2
-/** Batches of a turn: each begins with nothing made and nothing to send, which the store's first batch waits for. */
-const TURN = 10
+/** Batches of a turn. Each begins with nothing made yet, so that the store's first batch is made while the engine has nothing to do. */
+const TURN = 5
 /** What an engine puts off is given to it again, as the bulk writer does at first. */
 const AGAIN_MS = 1_000
 const PLAIN = 'plain'
@@ -50,7 +50,7 @@ async function main(objects: number, names: readonly SearchEngineName[]): Promis
       await client.request({ method: 'DELETE', path: `/${PLAIN}` })
       await measureFreshness(store)
       await measureQueries(store)
-      print(`${((await store.size()) / objects).toFixed(0)} B each`)
+      print(`${((await store.size()) / (objects + BATCH * TURN)).toFixed(0)} B each`)
     } finally {
       await store.close()
       await client.close()
@@ -70,14 +70,15 @@ async function load(
 ): Promise<void> {
   const random = seededRandom(1)
   const documents = new EngineDocuments()
-  const spent = { store: new Spent(), plain: new Spent() }
-  for (let i = 0; i < objects; i += BATCH * TURN) {
-    const batches = Array.from({ length: TURN }, (_, k) => podsOf(random, i + k * BATCH, BATCH).map(upsert))
+  let spent = { store: new Spent(), plain: new Spent() }
+  for (let i = -BATCH * TURN; i < objects; i += BATCH * TURN) {
+    if (i === 0) spent = { store: new Spent(), plain: new Spent() } // the turn before was for the engine to warm up
+    const batches = Array.from({ length: TURN }, (_, k) => podsOf(random, objects + i + k * BATCH, BATCH).map(upsert))
     const requests = batches.map((batch) => plainRequests(batch, documents))
     const plain = (): Promise<void> =>
       spent.plain.onAsync(() => inFlight(IN_FLIGHT, requests, (each) => sendPlain(client, each)))
     const store = (): Promise<void> => spent.store.onAsync(() => inFlight(IN_FLIGHT, batches, write))
-    const inTurn = (i / BATCH / TURN) % 2 === 0 ? [plain, store] : [store, plain]
+    const inTurn = Math.abs(i / BATCH / TURN) % 2 === 0 ? [plain, store] : [store, plain]
     for (const run of inTurn) await run()
   }
   const ratio = (spent.plain.ms / spent.store.ms).toFixed(2)

@@ -42,10 +42,11 @@ export function readableKey(key: string): string | undefined {
 
 /** Over the ids in `temp.hit`, of which there are `hits`. */
 export function countFacets(db: DatabaseSync, facets: readonly FacetRequest[], hits: number): FacetResult[] {
-  const wide = hits >= MANY_HITS && hits > documents(db) * WIDE
+  const all = hits < MANY_HITS ? undefined : documents(db)
+  const wide = all !== undefined && hits > all * WIDE
   return facets.map(({ path, limit }) => {
     const identity = Object.hasOwn(IDENTITY, path) ? IDENTITY[path] : undefined
-    const counts = identity === undefined ? countValues(db, path, wide) : countRows(db, identity, wide)
+    const counts = identity === undefined ? countValues(db, path, wide, hits === all) : countRows(db, identity, wide)
     counts.sort((a, b) => b.count - a.count || compareUtf8(a.value, b.value))
     return { path, values: counts.slice(0, limit), distinct: counts.length }
   })
@@ -69,9 +70,9 @@ function countRows(db: DatabaseSync, expression: string, wide: boolean): Counted
 }
 
 /** Of few documents their rows are looked up, where these have the value; of many the index is run through. */
-function countValues(db: DatabaseSync, path: string, wide: boolean): Counted[] {
+function countValues(db: DatabaseSync, path: string, wide: boolean, everything: boolean): Counted[] {
   const dimension = { type: 'value', path } as const
-  if (wide || !isInSlots(db, dimension)) return countTerms(db, path)
+  if (wide || !isInSlots(db, dimension)) return countTerms(db, path, everything)
   const counts = new Map<string, number>()
   for (const { keys, documents } of countKeys(db, { dimensions: [dimension], maxRows: Number.MAX_SAFE_INTEGER - 1 })
     .rows) {
@@ -83,16 +84,20 @@ function countValues(db: DatabaseSync, path: string, wide: boolean): Counted[] {
   return [...counts].map(([value, count]) => ({ value, count }))
 }
 
-function countTerms(db: DatabaseSync, path: string): Counted[] {
+/** `everything`: every document was found, so that the vocabulary tells. */
+export function countTerms(db: DatabaseSync, path: string, everything: boolean): Counted[] {
   const statement = db.prepare(
-    `SELECT term, count(*) AS count FROM temp.occurrence
-     WHERE term >= ? AND term < ? AND doc IN (SELECT id FROM temp.hit) GROUP BY term`,
+    everything
+      ? 'SELECT term, doc FROM temp.vocabulary WHERE term >= ? AND term < ?'
+      : `SELECT term, count(*) FROM temp.occurrence
+         WHERE term >= ? AND term < ? AND doc IN (SELECT id FROM temp.hit) GROUP BY term`,
   )
+  statement.setReturnArrays(true)
   const found = new Map<string, { terms: string[]; count: number }>()
   for (const [mark, read] of MARKS) {
     const prefix = encodeToken(pathSpelling(db, path) + mark)
-    for (const row of statement.iterate(prefix, after(prefix))) {
-      const { term, count } = row as { term: string; count: number }
+    // All at once, as lists: of many values half the time of an object for each as it comes.
+    for (const [term, count] of statement.all(prefix, after(prefix)) as unknown as [string, number][]) {
       const value = read(decodeTerm(term.slice(prefix.length)))
       const known = found.get(value)
       if (known === undefined) found.set(value, { terms: [term], count })

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
-import { countFacets } from '../../../src/backendstore/sqlite/facets.ts'
+import { countFacets, countTerms } from '../../../src/backendstore/sqlite/facets.ts'
 import { IndexWriter } from '../../../src/backendstore/sqlite/index-writer.ts'
 import { Preparer } from '../../../src/backendstore/sqlite/preparer.ts'
 import { configure, createSchema, createVocabulary } from '../../../src/backendstore/sqlite/schema.ts'
-import { PODS, upsert, WIDGETS } from '../../conformance/backend-store-suite.ts'
+import { PODS, remove, upsert, WIDGETS } from '../../conformance/backend-store-suite.ts'
 
 test('facets of many hits, counted along the index, equal those that are looked up', () => {
   const db = new DatabaseSync(':memory:')
@@ -30,5 +30,25 @@ test('facets of many hits, counted along the index, equal those that are looked 
     ],
   )
   assert.equal(lookedUp[1]?.distinct, 7)
+  db.close()
+})
+
+test('of all documents the vocabulary tells what a run through their terms does, when some have gone and changed', () => {
+  const db = new DatabaseSync(':memory:')
+  configure(db)
+  createSchema(db)
+  createVocabulary(db)
+  const [preparer, writer] = [new Preparer([]), new IndexWriter(db)]
+  const pod = (i: number, tier: string) =>
+    upsert(`p${i}`, { labels: { tier }, body: { spec: { n: [i % 3, `${i % 4}`] } } })
+  const all = Array.from({ length: 90 }, (_, i) => i)
+  writer.write(preparer.prepare(all.map((i) => pod(i, `t${i % 5}`))))
+  writer.write(preparer.prepare(all.filter((i) => i % 3 === 0).map((i) => remove(`p${i}`))))
+  writer.write(preparer.prepare(all.filter((i) => i % 7 === 1).map((i) => pod(i, 'New'))))
+  db.exec('INSERT INTO temp.hit SELECT id FROM doc')
+  for (const path of ['label.tier', '.spec.n', 'name', 'created', 'nothing']) {
+    assert.deepEqual(countTerms(db, path, true), countTerms(db, path, false), path)
+  }
+  assert.deepEqual(countTerms(db, 'label.tier', true).find(({ value }) => value === 'New')?.count, 13)
   db.close()
 })
