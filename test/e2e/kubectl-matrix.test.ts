@@ -125,6 +125,34 @@ describe('kubectl through us and at a member', () => {
     })
   }
 
+  it('searches custom resources by their printer columns, as numbers, times and truth', async () => {
+    const { host } = fleet
+    const names = async (q: string, sort = 'name'): Promise<string[]> => {
+      const query = new URLSearchParams({ q: `kind:Widget ${q}`, sort })
+      const answer = await host.request(`${BASE}/search/query?${query.toString()}`)
+      assert.equal(answer.status, 200, answer.text)
+      const { items } = answer.json() as { items: { object: { metadata: { name: string } } }[] }
+      return items.map(({ object }) => object.metadata.name)
+    }
+    await until(async () => (await names('')).length === 5, 'the index')
+    // A text that looks like a number is one: sizes are 3, '3', 2.9, null and none.
+    for (const [q, expected] of [
+      ['size>2.5', ['full', 'numbers', 'odd']],
+      ['size=3', ['full', 'odd']],
+      ['size<3', ['numbers']],
+      ['seen<2d', ['full']],
+      ['active=true', ['full']],
+      ['ratio>0.5', ['full', 'nulls', 'odd']],
+      ['ratio>=1e6', ['odd']],
+      ['big>9007199254740992', ['full', 'numbers']],
+      ['phase=Running', ['full']],
+    ] as const) {
+      assert.deepEqual(await names(q), expected, q)
+    }
+    assert.deepEqual((await names('', '-size,name')).slice(0, 3), ['full', 'odd', 'numbers'])
+    assert.deepEqual((await names('', 'ratio')).slice(0, 4), ['numbers', 'full', 'nulls', 'odd'])
+  })
+
   for (const part of ['kubectl', 'kubectl-1.29'] as const) {
     it(
       `${WRITES.length} commands of ${part} that write print the same and leave the same`,

@@ -37,6 +37,10 @@ const changes = (text: string, input?: string): KubectlCommand => ({
   ...(input === undefined ? {} : { input }),
 })
 
+/** As the controller of jobs would say it. */
+const DONE =
+  '{"status":{"startTime":"2026-11-30T00:00:00Z","completionTime":"2026-11-30T00:01:00Z","succeeded":1,"conditions":[{"type":"SuccessCriteriaMet","status":"True"},{"type":"Complete","status":"True"}]}}'
+
 /** As a controller would say it. */
 const ROLLED_OUT =
   '{"status":{"observedGeneration":1000,"replicas":5,"updatedReplicas":5,"readyReplicas":5,"availableReplicas":5}}'
@@ -123,6 +127,19 @@ export const WRITES: readonly KubectlCommand[] = [
   changes('delete configmap made'),
   changes('delete configmap made --ignore-not-found'),
   changes('delete -f -', settings('four')),
+  creates('create job once --image=busybox'),
+  creates('create job once --image=busybox'),
+  creates('create job manual --from=cronjob/often'),
+  changes('get jobs -o name'),
+  changes(`patch job once --subresource=status --type=merge -p ${DONE}`),
+  changes('wait job/once --for=condition=Complete --timeout=5s'),
+  changes('patch cronjob often --type=merge -p {"spec":{"suspend":true}}'),
+  changes('get cronjob often -o jsonpath={.spec.suspend}'),
+  changes('delete job manual --cascade=background'),
+  changes('delete job once'),
+  changes('delete job once'),
+  changes('delete cronjob often'),
+  changes('delete cronjob often --ignore-not-found'),
   changes('delete deployment,service,hpa,cronjob --all'),
   changes('delete secret/token role/reader rolebinding/readers serviceaccount/builder'),
   changes('delete node writes-1'),
