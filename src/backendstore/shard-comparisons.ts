@@ -38,6 +38,8 @@ export class ShardComparisons {
   readonly #due = new Map<string, ShardRef>()
   /** What a first comparison found, by `shardId`. */
   readonly #suspects = new Map<string, ReadonlySet<ObjectKey>>()
+  /** Redacted shards whose documents were made since this process began: older ones may tell more. */
+  readonly #rewritten = new Set<string>()
   /** One is under way. */
   #comparing = false
   /** One found differences that are not all written. */
@@ -63,6 +65,7 @@ export class ShardComparisons {
   forget(shard: ShardRef): void {
     this.#due.delete(shardId(shard))
     this.#suspects.delete(shardId(shard))
+    this.#rewritten.delete(shardId(shard))
   }
 
   /** All that was found is written. */
@@ -99,6 +102,10 @@ export class ShardComparisons {
     const shard = { resource: current, cluster }
     const suspects = this.#suspects.get(id)
     this.#suspects.delete(id)
+    if (current.redacted === true && !this.#rewritten.has(id)) {
+      await store.dropShard(identityOf(shard))
+      this.#rewritten.add(id)
+    }
     const theirs = await store.digest?.(identityOf(shard))
     if (theirs !== undefined && isEqual(theirs, await digestOf(manifestOf(shard, scope)))) {
       return metrics.compared(store.name, 'equal')

@@ -67,9 +67,9 @@ export class Cache implements CacheReader, CacheWriter, ShardOwner {
     }
   }
 
-  /** Another version, kind or scope of a registered resource takes its place; its shards are dropped. */
-  register(gvr: GroupVersionResource, kind: string, namespaced: boolean): void {
-    this.#registered(gvr, kind, namespaced)
+  /** Another version, kind, scope or redaction of a registered resource takes its place; its shards are dropped. */
+  register(gvr: GroupVersionResource, kind: string, namespaced: boolean, redaction = ''): void {
+    this.#registered(gvr, kind, namespaced, redaction)
   }
 
   unregister(groupResource: GroupResource): void {
@@ -81,7 +81,7 @@ export class Cache implements CacheReader, CacheWriter, ShardOwner {
   }
 
   openShard(spec: ShardSpec): ShardWriter {
-    const shard = this.#registered(spec.gvr, spec.kind, spec.namespaced).open(spec)
+    const shard = this.#registered(spec.gvr, spec.kind, spec.namespaced, spec.redaction ?? '').open(spec)
     const handle = new ShardHandle(shard, this)
     this.#handles.set(shard, handle)
     return handle
@@ -102,14 +102,14 @@ export class Cache implements CacheReader, CacheWriter, ShardOwner {
     this.resource(shard.gvr)?.drop(shard)
   }
 
-  #registered(gvr: GroupVersionResource, kind: string, namespaced: boolean): Resource {
+  #registered(gvr: GroupVersionResource, kind: string, namespaced: boolean, redaction: string): Resource {
     const known = this.resource(gvr)
     if (known !== undefined) {
       const isSame = gvrKey(known.gvr) === gvrKey(gvr) && known.kind === kind && known.namespaced === namespaced
-      if (isSame) return known
+      if (isSame && known.redaction === redaction) return known
       this.unregister(gvr)
     }
-    const resource = new Resource(gvr, kind, namespaced, {
+    const resource = new Resource(gvr, kind, namespaced, redaction, {
       clock: this.#clock,
       budget: this.#budget,
       windowMs: this.#windowMs,

@@ -117,6 +117,8 @@ export interface ResourceReader {
   readonly gvr: GroupVersionResource
   readonly kind: string
   readonly namespaced: boolean
+  /** Values are missing from its objects: they are shown with a marker, and are not what a member would show. */
+  readonly redacted?: boolean
   /** In the byte order of the clusters' names. */
   shards(): readonly ShardState[]
   /** Versions of all synced shards. */

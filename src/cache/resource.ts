@@ -42,6 +42,7 @@ export class Resource implements ResourceReader, ShardSink, WatchSource {
   readonly gvr: GroupVersionResource
   readonly kind: string
   readonly namespaced: boolean
+  readonly redaction: string
   readonly window: WatchWindow
   readonly past: PastViews
   readonly #context: ResourceContext
@@ -56,13 +57,24 @@ export class Resource implements ResourceReader, ShardSink, WatchSource {
   #flushDue = false
   #bookmarkDue = false
 
-  constructor(gvr: GroupVersionResource, kind: string, namespaced: boolean, context: ResourceContext) {
+  constructor(
+    gvr: GroupVersionResource,
+    kind: string,
+    namespaced: boolean,
+    redaction: string,
+    context: ResourceContext,
+  ) {
     this.gvr = gvr
     this.kind = kind
     this.namespaced = namespaced
+    this.redaction = redaction
     this.#context = context
     this.window = new WatchWindow(context.budget, context.clock, context.windowMs)
     this.past = new PastViews(this.window)
+  }
+
+  get redacted(): boolean {
+    return this.redaction !== ''
   }
 
   get clock(): Clock {

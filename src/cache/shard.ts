@@ -3,6 +3,8 @@
  * of the sink, after the content has changed as a whole.
  */
 import { canonicalize, type CanonicalObject, type ObjectIdentity } from '../kube/canonical-object.ts'
+import { scanHead } from '../kube/object-scanner.ts'
+import { Redactor } from '../kube/redaction.ts'
 import { apiVersionOf, type GroupVersionResource } from '../kube/group-version.ts'
 import type { ClusterName, ResourceVersion } from '../kube/names.ts'
 import { tooManyObjects } from '../informer/reflector-error.ts'
@@ -42,6 +44,7 @@ export class Shard implements StagingTarget {
   readonly history = new ShardHistory()
   readonly #identity: ObjectIdentity
   readonly #namespaced: boolean
+  readonly #redactor: Redactor | undefined
   readonly #sink: ShardSink
   readonly #clock: Clock
   readonly #maxObjects: number
@@ -65,6 +68,7 @@ export class Shard implements StagingTarget {
     this.gvr = spec.gvr
     this.#identity = { apiVersion: apiVersionOf(spec.gvr), kind: spec.kind, cluster: spec.cluster }
     this.#namespaced = spec.namespaced
+    this.#redactor = (spec.redaction ?? '') === '' ? undefined : new Redactor(spec.redaction ?? '')
     this.#namespaces = spec.namespaces
     this.#sink = sink
     this.#clock = clock
@@ -119,7 +123,9 @@ export class Shard implements StagingTarget {
 
   receive(object: Uint8Array): CanonicalObject {
     this.#heard()
-    return canonicalize(object, this.#identity)
+    const canonical = canonicalize(object, this.#identity)
+    const bytes = this.#redactor?.redact(canonical.bytes) ?? canonical.bytes
+    return bytes === canonical.bytes ? canonical : { bytes, meta: scanHead(bytes) }
   }
 
   /** Replaces everything, or what is in one namespace. Earlier replacements of the same objects end here. */

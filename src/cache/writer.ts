@@ -9,6 +9,8 @@ export interface ShardSpec {
   readonly gvr: GroupVersionResource
   readonly kind: string
   readonly namespaced: boolean
+  /** What is taken out of its objects before they are kept (kube/redaction.ts). Default: nothing. */
+  readonly redaction?: string | undefined
   /** Only objects of these namespaces are kept; undefined: all. */
   readonly namespaces?: ReadonlySet<string>
 }
@@ -34,7 +36,7 @@ export interface ShardWriter extends ReflectorStore {
 
 export interface CacheWriter {
   /** Declares a resource as registered, so that it answers (empty) before and without any shard. */
-  register(gvr: GroupVersionResource, kind: string, namespaced: boolean): void
+  register(gvr: GroupVersionResource, kind: string, namespaced: boolean, redaction?: string): void
   /** Nobody registers it any more; its shards are dropped. */
   unregister(groupResource: GroupResource): void
   openShard(spec: ShardSpec): ShardWriter

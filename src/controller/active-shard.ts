@@ -49,12 +49,12 @@ export class ActiveShard {
   #cancelRestart: (() => void) | undefined
 
   constructor(goal: ShardGoal, options: ActiveShardOptions) {
-    const { cluster, clusterUid, gvr, kind, namespaced, namespaces } = goal.planned
+    const { cluster, clusterUid, gvr, kind, namespaced, redaction, namespaces } = goal.planned
     this.name = `${cluster}/${gvrKey(gvr)}`
     this.#goal = goal
     this.#options = options
     const scope = namespaces === undefined ? {} : { namespaces }
-    this.#shard = options.cache.openShard({ cluster, clusterUid, gvr, kind, namespaced, ...scope })
+    this.#shard = options.cache.openShard({ cluster, clusterUid, gvr, kind, namespaced, redaction, ...scope })
     if (goal.planned.served) this.#start()
   }
 

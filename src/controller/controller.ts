@@ -192,7 +192,7 @@ export class Controller {
     }
     for (const [key, resource] of wanted) {
       if (this.#resources.has(key)) continue
-      this.#options.cache.register(resource.gvr, resource.kind, resource.namespaced)
+      this.#options.cache.register(resource.gvr, resource.kind, resource.namespaced, resource.redaction)
       this.#resources.set(key, resource)
     }
   }
@@ -268,13 +268,15 @@ function shardKey({ cluster, gvr }: PlannedShard): string {
   return `${cluster}/${gvrKey(gvr)}`
 }
 
-/** Another uid is another cluster; another kind or scope under the same name is another CRD. */
+/** Another uid is another cluster; another kind or scope under the same name is another CRD; another redaction another list. */
 function isSameShard(a: PlannedShard, b: PlannedShard): boolean {
-  return a.clusterUid === b.clusterUid && a.kind === b.kind && a.namespaced === b.namespaced
+  const isSameType = a.kind === b.kind && a.namespaced === b.namespaced
+  return a.clusterUid === b.clusterUid && isSameType && a.redaction === b.redaction
 }
 
 function isSameResource(a: PlannedResource, b: PlannedResource): boolean {
-  return gvrKey(a.gvr) === gvrKey(b.gvr) && a.kind === b.kind && a.namespaced === b.namespaced
+  const isSameType = gvrKey(a.gvr) === gvrKey(b.gvr) && a.kind === b.kind && a.namespaced === b.namespaced
+  return isSameType && a.redaction === b.redaction
 }
 
 function aborted(signal: AbortSignal): Promise<void> {

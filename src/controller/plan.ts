@@ -6,6 +6,7 @@
  * - The namespaces that several registries name for one (cluster, resource) are united; one that names none widens to all.
  * - One version of a resource is cached in the whole fleet: the highest that registries name and a matching cluster
  *   serves; where only wildcards ask, the one cached before as long as it is served, else the one most clusters serve.
+ * - What any registry redacts of a kind is taken out of it in all clusters, whoever else asks for it.
  * - A resource that registries name is registered even where no cluster matches or serves it, so that it is answered as
  *   empty and never by somebody else.
  * - A cluster whose discovery is not known has shards for what the others show (`served: false`): it is missing then,
@@ -16,6 +17,7 @@ import type { DiscoveredResource } from '../fleet/discovery.ts'
 import type { ClusterFacts } from '../fleet/member.ts'
 import { groupResourceKey, type GroupVersionResource } from '../kube/group-version.ts'
 import type { ClusterName } from '../kube/names.ts'
+import { REDACT_ANNOTATION, redactionOf } from '../kube/redaction.ts'
 import { compareUtf8 } from '../util/bytes.ts'
 import { matchesCluster } from './cluster-affinity.ts'
 import { chooseVersion } from './choose-version.ts'
@@ -44,6 +46,8 @@ export interface PlannedResource {
   readonly gvr: GroupVersionResource
   readonly kind: string
   readonly namespaced: boolean
+  /** What is taken out of its objects (kube/redaction.ts); undefined: nothing. */
+  readonly redaction?: string
 }
 
 export interface PlannedShard extends PlannedResource {
@@ -106,7 +110,8 @@ export function planShards({ registries, members, known, cached, maxResources = 
       problems.push(...resolved.problems.map((problem) => ({ registry: name, ...problem })))
     }
   }
-  return { targets, ...assemble(ordered, wanted, problems, cached, maxResources) }
+  const redactions = registries.flatMap(({ metadata }) => metadata.annotations?.[REDACT_ANNOTATION] ?? [])
+  return { targets, ...assemble(ordered, wanted, problems, cached, redactions, maxResources) }
 }
 
 function assemble(
@@ -114,11 +119,12 @@ function assemble(
   wanted: ReadonlyMap<string, Wanted>,
   problems: readonly PlanProblem[],
   cached: PlanInput['cached'],
+  redactions: readonly string[],
   maxResources: number,
 ): Pick<Plan, 'resources' | 'shards' | 'problems'> {
   const wants = [...wanted.values()]
     .sort((a, b) => compareUtf8(a.key, b.key))
-    .map((want) => ({ want, resource: resourceOf(want, members, cached) }))
+    .map((want) => ({ want, resource: resourceOf(want, members, cached, redactions) }))
   const shards = members.flatMap((member) =>
     wants
       .map(({ want, resource }) => shardOf(member, want, resource))
@@ -136,10 +142,16 @@ function assemble(
   }
 }
 
-function resourceOf(want: Wanted, members: readonly PlanMember[], cached: PlanInput['cached']): PlannedResource {
+function resourceOf(
+  want: Wanted,
+  members: readonly PlanMember[],
+  cached: PlanInput['cached'],
+  redactions: readonly string[],
+): PlannedResource {
   const version = chooseVersion(want, members, cached.get(want.key)?.gvr.version)
   const { group, resource, kind, namespaced } = want
-  return { gvr: { group, version, resource }, kind, namespaced }
+  const redaction = redactionOf(redactions, want)
+  return { gvr: { group, version, resource }, kind, namespaced, ...(redaction === '' ? {} : { redaction }) }
 }
 
 /**
@@ -149,7 +161,7 @@ function resourceOf(want: Wanted, members: readonly PlanMember[], cached: PlanIn
 function shardOf({ facts, resources }: PlanMember, want: Wanted, resource: PlannedResource): PlannedShard | undefined {
   const scope = want.scopeOf(facts.name)
   if (scope === undefined) return undefined
-  const { gvr, kind, namespaced } = resource
+  const { kind, namespaced, gvr } = resource
   if (resources !== undefined) {
     const found = servedBy(resources)
       .versions(want.key)
@@ -157,7 +169,7 @@ function shardOf({ facts, resources }: PlanMember, want: Wanted, resource: Plann
     if (found?.kind !== kind || found.namespaced !== namespaced) return undefined
   }
   const served = resources !== undefined
-  return { cluster: facts.name, clusterUid: facts.uid, gvr, kind, namespaced, served, isBeyond: false, ...scope }
+  return { cluster: facts.name, clusterUid: facts.uid, ...resource, served, isBeyond: false, ...scope }
 }
 
 /** One for each cluster and registry that it concerns. */

@@ -23,6 +23,8 @@ export interface ShardSpec {
   readonly gvr: GroupVersionResource
   readonly kind: string
   readonly namespaced: boolean
+  /** What is taken out of its objects (kube/redaction.ts). Default: nothing. */
+  readonly redaction?: string | undefined
   /** Only objects of these namespaces are kept; undefined: all. */
   readonly namespaces?: ReadonlySet<string>
 }
@@ -40,7 +42,7 @@ export interface Shard extends ReflectorStore {
 
 export interface Cache {
   /** From now on the resource is answered from the cache, with or without any shard. */
-  register(gvr: GroupVersionResource, kind: string, namespaced: boolean): void
+  register(gvr: GroupVersionResource, kind: string, namespaced: boolean, redaction?: string): void
   unregister(groupResource: GroupResource): void
   openShard(spec: ShardSpec): Shard
 }

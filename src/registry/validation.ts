@@ -11,11 +11,12 @@ import type {
   SearchEngineStore,
 } from '../api/resource-registry.ts'
 import { dnsLabelFaults, labelKeyFaults, labelValueFaults } from '../kube/label-syntax.ts'
+import { parseRedaction, REDACT_ANNOTATION } from '../kube/redaction.ts'
 import { forbidden, invalidValue, newFaults, requiredValue, unsupportedValue, type FieldFault } from './field-fault.ts'
 import { metadataFaults, metadataUpdateFaults } from './metadata-validation.ts'
 
 export function registryFaults(registry: ResourceRegistry): FieldFault[] {
-  return [...metadataFaults(registry.metadata), ...specFaults(registry.spec)]
+  return [...metadataFaults(registry.metadata), ...redactionFaults(registry.metadata), ...specFaults(registry.spec)]
 }
 
 /** With ratcheting: what the stored object has wrong already and the update leaves alone is no fault of the update. */
@@ -24,6 +25,13 @@ export function registryUpdateFaults(next: ResourceRegistry, stored: ResourceReg
     ...metadataUpdateFaults(next.metadata, stored.metadata),
     ...newFaults(registryFaults(next), registryFaults(stored)),
   ]
+}
+
+function redactionFaults({ annotations = {} }: ResourceRegistry['metadata']): FieldFault[] {
+  const text = annotations[REDACT_ANNOTATION]
+  if (text === undefined) return []
+  const field = `metadata.annotations[${REDACT_ANNOTATION}]`
+  return parseRedaction(text).faults.map((fault) => invalidValue(field, text.slice(0, 256), fault))
 }
 
 export function specFaults(spec: ResourceRegistrySpec): FieldFault[] {

@@ -274,3 +274,25 @@ test('a busy cluster does not keep others waiting', async (t) => {
   await settled()
   assert.equal(seenAfter > 0 && seenAfter <= 2, true, String(seenAfter))
 })
+
+test('documents of a redacted resource are made anew once: those of before may tell what is redacted now', async (t) => {
+  const store = new MemoryStore()
+  const before = running(t, {}, store)
+  replace(before.open('member1'), pods(3), 1)
+  await before.settled()
+  const redacted = newCache()
+  const redaction = '[["spec","secret"]]'
+  redacted.cache.register(redacted.pods.gvr, 'Pod', true, redaction)
+  store.calls.length = 0
+  const { settled, open, cache } = running(t, {}, store, redacted)
+  const shard = open('member1', { redaction })
+  replace(shard, pods(3), 1)
+  await settled()
+  const drops = (): number => store.calls.filter((call) => call === 'drop member1/pods').length
+  assert.equal(drops(), 1)
+  assert.equal(store.names().length, 3)
+  assert.equal(cache.resource(redacted.pods.gvr)?.redacted, true)
+  replace(shard, pods(3), 2)
+  await settled()
+  assert.equal(drops(), 1, 'not at every list')
+})

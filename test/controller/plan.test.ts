@@ -258,3 +258,23 @@ test('every shard is wanted by a registry that matches its cluster, and none is 
     }),
   )
 })
+
+test('what any registry redacts of a kind is taken out of it in all clusters, and what cannot be read is everything', () => {
+  const redacting = (name: string, text: string): ResourceRegistry => {
+    const made = registry(name, [])
+    return { ...made, metadata: { ...made.metadata, annotations: { 'fleetsearch.dev/redact': text } } }
+  }
+  const redactions = (...texts: string[]): unknown => {
+    const registries = [registry('all', [pods()]), ...texts.map((text, i) => redacting(`r${i}`, text))]
+    const { resources, shards } = plan(registries, [member('m1'), member('m2')])
+    assert.deepEqual(
+      new Set(shards.map(({ redaction }) => redaction)),
+      new Set(resources.map((each) => each.redaction)),
+    )
+    return resources.map(({ redaction }) => redaction)
+  }
+  assert.deepEqual(redactions(), [undefined])
+  assert.deepEqual(redactions('Secret: data.*'), [undefined])
+  assert.deepEqual(redactions('Pod: spec.b', 'Pod: spec.a\nPod: spec.b'), ['[["spec","a"],["spec","b"]]'])
+  assert.deepEqual(redactions('not a kind: spec.a'), ['[["*"],["metadata","annotations","*"]]'])
+})

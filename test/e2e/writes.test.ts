@@ -323,4 +323,41 @@ describe('writes through serve', () => {
     }
     assert.equal((await configMap(member1)).data.a, '5')
   })
+
+  it('a redacted kind: search and the cache do not tell the value, kubectl reads it live, and nothing is made of what is shown', async () => {
+    const secret = 'hunter2-hunter2'
+    await member1.ok(CONFIGMAPS, { body: { metadata: { name: 'hidden' }, data: { password: secret, user: 'root' } } })
+    const cached = async (): Promise<Json> => {
+      const path = `${BASE}/search/cache${CONFIGMAPS}/hidden`
+      return ((await fleet.host.ok(path)) as Json).items[0]
+    }
+    const found = async (query: string): Promise<number> =>
+      ((await fleet.host.ok(`${BASE}/search/query?q=${encodeURIComponent(query)}`)) as Json).total
+    await until(async () => (await found(`data.password=${secret}`)) === 1, 'the search store')
+    const registry = ['annotate', 'resourceregistries.search.karmada.io', 'all']
+    const refused = await tryKubectl([...registry, 'fleetsearch.dev/redact=ConfigMap'], {
+      kubeconfig: fleet.host.kubeconfigPath,
+    })
+    assert.match(refused.stderr, /must begin with|come paths as/)
+    await ok([...registry, 'fleetsearch.dev/redact=ConfigMap: data.password'], {
+      kubeconfig: fleet.host.kubeconfigPath,
+    })
+    await until(async () => (await cached())?.data.password === 'redacted', 'the redaction')
+    await until(async () => (await found('data.password=redacted')) === 1, 'the store to be filled again')
+    for (const query of [secret, `data.password=${secret}`, 'data.password~^hunter'])
+      assert.equal(await found(query), 0)
+    const shown = JSON.parse(await ok(['get', 'cm', 'hidden', '-o', 'json'], { kubeconfig: everywhere })) as Json
+    assert.equal(shown.data.password, secret)
+    const file = path.join(fleet.host.folder, 'redacted.json')
+    await writeFile(file, JSON.stringify(await cached()))
+    for (const verb of [['replace'], ['apply'], ['apply', '--server-side', '--force-conflicts']]) {
+      const { code, stderr } = await tryKubectl([...verb, '-f', file], { kubeconfig: everywhere })
+      assert.notEqual(code, 0)
+      assert.match(stderr, /shown without some of its values/)
+    }
+    const held = (await member1.ok(`${CONFIGMAPS}/hidden`)) as Json
+    assert.equal(held.data.password, secret)
+    await ok(['label', 'cm', 'hidden', 'x=y'], { kubeconfig: everywhere })
+    assert.equal(((await member1.ok(`${CONFIGMAPS}/hidden`)) as Json).data.password, secret)
+  })
 })

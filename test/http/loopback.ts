@@ -24,7 +24,7 @@ export interface Answer {
 export interface AskOptions {
   readonly method?: string
   readonly headers?: Record<string, string>
-  readonly body?: string
+  readonly body?: string | Buffer
 }
 
 export interface WatchEvent {

@@ -86,8 +86,9 @@ export class TestFleet {
     heard: () => this.knownResources.length > 0,
   }
 
-  register(gvr: GroupVersionResource, kind: string, namespaced: boolean): this {
-    this.cache.register(gvr, kind, namespaced)
+  /** `redaction`: as `redactionOf` says it. */
+  register(gvr: GroupVersionResource, kind: string, namespaced: boolean, redaction = ''): this {
+    this.cache.register(gvr, kind, namespaced, redaction)
     this.knownResources.push({ ...gvr, kind, namespaced })
     return this
   }
@@ -95,7 +96,16 @@ export class TestFleet {
   shard(name: string, gvr: GroupVersionResource, kind = 'Pod', namespaced = true, uid = `uid-${name}`): TestShard {
     const cluster = clusterName(name)
     if (!this.clusters.includes(cluster)) this.clusters.push(cluster)
-    return new TestShard(this.cache.openShard({ cluster, clusterUid: uid, gvr, kind, namespaced }))
+    return new TestShard(
+      this.cache.openShard({
+        cluster,
+        clusterUid: uid,
+        gvr,
+        kind,
+        namespaced,
+        redaction: this.cache.resource(gvr)?.redaction,
+      }),
+    )
   }
 
   close(): void {

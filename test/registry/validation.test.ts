@@ -193,3 +193,13 @@ test('a value that karmada-search wrote to etcd reads as it is', () => {
     JSON.stringify(stored),
   )
 })
+
+test('what is to be redacted has to be readable, line by line', () => {
+  const annotated = (text: string): unknown => ({
+    metadata: { name: 'a', annotations: { 'fleetsearch.dev/redact': text } },
+    spec: { targetCluster: {}, resourceSelectors: [] },
+  })
+  assert.deepEqual(faults(annotated('ConfigMap: data.*\n\n# more\nDatabase.db.example.io: spec.password')), [])
+  const invalid = 'FieldValueInvalid metadata.annotations[fleetsearch.dev/redact]'
+  assert.deepEqual(faults(annotated('ConfigMap data\nPod: metadata.name')), [invalid, invalid])
+})

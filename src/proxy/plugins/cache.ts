@@ -94,7 +94,8 @@ function readerFor(cache: CachePluginOptions['cache'], { resource, verb }: Proxy
   if (resource === undefined || resource.subresource !== undefined) return undefined
   if (verb !== 'get' && verb !== 'list' && verb !== 'watch') return undefined
   const reader = cache.resource(resource)
-  return reader?.gvr.version === resource.version ? reader : undefined
+  // What is redacted is not what a member would show: it is asked.
+  return reader?.gvr.version === resource.version && reader.redacted !== true ? reader : undefined
 }
 
 /** Errors carry the warning too; whole answers say it again beside their own. */

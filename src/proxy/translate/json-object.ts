@@ -11,7 +11,7 @@ import {
   stringAt,
 } from '../../kube/json-splice.ts'
 import type { Span } from '../../kube/object-spans.ts'
-import { badVersion, isClusterAnnotation, ownersVersion, type Mode, type Rules } from './rules.ts'
+import { badVersion, isTakenOut, ownersVersion, type Mode, type Rules } from './rules.ts'
 
 /** Of an object, or of a list and its items, at `start`. */
 export function objectEdits(bytes: Buffer, start: number, rules: Rules, mode: Mode): Edit[] {
@@ -82,12 +82,12 @@ export function annotationEdits(bytes: Buffer, value: Span, rules: Rules, mode: 
     return [emptied(value, rules, mode)]
   }
   const inside = patchDirective(bytes, members) === 'replace' ? 'replace' : mode
-  const stays = ({ key }: JsonMember): boolean => !isClusterAnnotation(key) || (inside !== 'merge' && own.has(key))
+  const stays = ({ key }: JsonMember): boolean => !isTakenOut(key) || (inside !== 'merge' && own.has(key))
   const missing = inside === 'replace' ? [...own].filter(([key]) => !members.some((member) => member.key === key)) : []
   if (members.length > 0 && missing.length === 0 && !members.some(stays)) return 'emptied'
   const edits = removals(members, (i) => !stays(members[i] as JsonMember))
   for (const { key, valueStart, end } of members) {
-    const ownValue = inside === 'merge' || !isClusterAnnotation(key) ? undefined : own.get(key)
+    const ownValue = inside === 'merge' || !isTakenOut(key) ? undefined : own.get(key)
     if (ownValue !== undefined) edits.push({ start: valueStart, end, insert: Buffer.from(JSON.stringify(ownValue)) })
   }
   if (missing.length === 0) return edits

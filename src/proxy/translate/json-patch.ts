@@ -7,7 +7,7 @@ import { elementsOf, isArray, membersOf, removals } from '../../kube/json-splice
 import type { Span } from '../../kube/object-spans.ts'
 import { badRequest, StatusError } from '../../kube/status-error.ts'
 import { annotationEdits, metadataEdits, objectEdits, textOf, versionEdits } from './json-object.ts'
-import { isClusterAnnotation, type Rules } from './rules.ts'
+import { isTakenOut, type Rules } from './rules.ts'
 
 /** An operation stays with edits in it, gives way to another text, or is dropped. */
 type Change = { readonly edits: readonly Edit[] } | { readonly text: string } | 'dropped'
@@ -133,7 +133,5 @@ function pointer(text: string): string[] {
 }
 
 function isCluster(path: readonly string[]): boolean {
-  return (
-    path.length === 3 && path[0] === 'metadata' && path[1] === 'annotations' && isClusterAnnotation(path[2] as string)
-  )
+  return path.length === 3 && path[0] === 'metadata' && path[1] === 'annotations' && isTakenOut(path[2] as string)
 }

@@ -6,7 +6,7 @@
 import { lengthDelimited, rewriteFields, type FieldRewrite } from '../../kube/protobuf-rewrite.ts'
 import { readEnvelope, readFields, textOf } from '../../kube/protobuf.ts'
 import { badRequest, StatusError } from '../../kube/status-error.ts'
-import { isClusterAnnotation, ownersVersion, type BodyShape, type Mode, type Rules } from './rules.ts'
+import { isTakenOut, ownersVersion, type BodyShape, type Mode, type Rules } from './rules.ts'
 
 const MAGIC_BYTES = 4
 const UNKNOWN = { raw: 2, contentEncoding: 3, contentType: 4 } as const
@@ -63,7 +63,7 @@ function objectMeta(bytes: Buffer, rules: Rules, mode: Mode): Buffer {
     if (number === OBJECT_META.resourceVersion) return versionOf(value, rules)
     if (number !== OBJECT_META.annotations) return value
     const key = annotationKey(value)
-    if (!isClusterAnnotation(key)) return value
+    if (!isTakenOut(key)) return value
     const own = mode === 'merge' ? undefined : rules.own.get(key)
     if (own !== undefined) present.add(key)
     return own === undefined ? undefined : entry(key, own)

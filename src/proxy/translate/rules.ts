@@ -4,6 +4,7 @@
  */
 import { CACHED_FROM_CLUSTER_ANNOTATION, CLUSTER_NAME_ANNOTATION } from '../../kube/annotations.ts'
 import { decodeVersionMap } from '../../kube/multi-cluster-version.ts'
+import { REDACTED_ANNOTATION } from '../../kube/redaction.ts'
 import type { ClusterName } from '../../kube/names.ts'
 import { badRequest, StatusError } from '../../kube/status-error.ts'
 
@@ -29,6 +30,23 @@ export type BodyShape = 'object' | 'deleteOptions' | 'eviction'
 
 export const isClusterAnnotation = (key: string): boolean =>
   key === CACHED_FROM_CLUSTER_ANNOTATION || key === CLUSTER_NAME_ANNOTATION
+
+/**
+ * An annotation that goes out of a body. Throws `invalid` for the marker of a redacted object: what was taken out of it would be
+ * written as it is shown.
+ */
+export function isTakenOut(key: string): boolean {
+  if (key === REDACTED_ANNOTATION) throw redactedBody()
+  return isClusterAnnotation(key)
+}
+
+function redactedBody(): StatusError {
+  const message = `Forbidden: the object was shown without some of its values (${REDACTED_ANNOTATION}), and writing it would erase them: begin with what proxying/<any name>/proxy shows`
+  const field = `metadata.annotations[${REDACTED_ANNOTATION}]`
+  return new StatusError('invalid', `${field}: ${message}`, {
+    details: { causes: [{ reason: 'FieldValueForbidden', message, field }] },
+  })
+}
 
 const DECIMAL = /^[0-9]*$/
 

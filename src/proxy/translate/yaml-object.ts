@@ -8,7 +8,7 @@
 import { isAlias, isMap, isNode, isScalar, isSeq, parseAllDocuments, type Pair, type YAMLMap } from 'yaml'
 import type { Span } from '../../kube/object-spans.ts'
 import { badRequest } from '../../kube/status-error.ts'
-import { badVersion, isClusterAnnotation, ownersVersion, type Mode, type Rules, type BodyShape } from './rules.ts'
+import { badVersion, isTakenOut, ownersVersion, type Mode, type Rules, type BodyShape } from './rules.ts'
 
 /** A change of characters, not of bytes. */
 type TextEdit = Span & { readonly insert: string }
@@ -76,14 +76,14 @@ function annotationEdits(text: string, pair: Pair, rules: Rules, mode: Mode): Te
   const { own } = rules
   const { value: map } = pair
   if (!isMap(map)) return mode === 'replace' && own.size > 0 ? [nullValue(pair, flow(own))] : []
-  const stays = (each: Pair): boolean => !isClusterAnnotation(keyOf(each)) || (mode !== 'merge' && own.has(keyOf(each)))
+  const stays = (each: Pair): boolean => !isTakenOut(keyOf(each)) || (mode !== 'merge' && own.has(keyOf(each)))
   const missing = mode === 'replace' ? [...own].filter(([key]) => !map.items.some((each) => keyOf(each) === key)) : []
   const anyStays = map.items.some(stays)
   if (map.items.length > 0 && !anyStays)
     return missing.length === 0 ? 'emptied' : [nullValue(pair, flow(new Map(missing)))]
   const edits: TextEdit[] = []
   map.items.forEach((each, i) => {
-    const ownValue = mode === 'merge' || !isClusterAnnotation(keyOf(each)) ? undefined : own.get(keyOf(each))
+    const ownValue = mode === 'merge' || !isTakenOut(keyOf(each)) ? undefined : own.get(keyOf(each))
     if (!stays(each)) edits.push(removal(text, map, i))
     else if (ownValue !== undefined && isNode(each.value)) {
       edits.push({ ...spanOf(each.value), insert: JSON.stringify(ownValue) })
@@ -187,7 +187,7 @@ function refuseInside({ items }: YAMLMap): void {
   for (const pair of items) {
     const anchored = isNode(pair.value) && 'anchor' in pair.value && pair.value.anchor !== undefined
     const named = isAlias(pair.key) || keyOf(pair) === '<<'
-    if (named || (anchored && isClusterAnnotation(keyOf(pair)))) throw unclear()
+    if (named || (anchored && isTakenOut(keyOf(pair)))) throw unclear()
   }
 }
 

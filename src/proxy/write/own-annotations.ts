@@ -1,6 +1,7 @@
 /** The cluster annotations that the member's own object has: ours hide them, so that only the member can tell. */
 import type { CachedObject } from '../../cache/reader.ts'
 import { mayHaveOwnAnnotations } from '../../kube/canonical-object.ts'
+import { REDACTED_ANNOTATION } from '../../kube/redaction.ts'
 import { scanHead } from '../../kube/object-scanner.ts'
 import { StatusError } from '../../kube/status-error.ts'
 import type { Destination } from '../forward/destination.ts'
@@ -28,7 +29,8 @@ export async function ownAnnotations(
   const { verb, resource } = request
   if ((verb !== 'update' && verb !== 'patch') || resource?.subresource === 'scale') return NONE
   if (object === undefined) return ask(forwarder, request, destination)
-  if (mayHaveOwnAnnotations(object.bytes)) return ask(forwarder, request, destination)
+  const isDoubtful = mayHaveOwnAnnotations(object.bytes) || Buffer.from(object.bytes).includes(REDACTED_ANNOTATION)
+  if (isDoubtful) return ask(forwarder, request, destination)
   return { own: new Map(), annotated: countAnnotations(object.bytes) > 2, others: [] }
 }
 
