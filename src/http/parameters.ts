@@ -1,7 +1,7 @@
 /** Parameters of a request: of its query, or of a JSON object in the body of a POST, whose names and meanings are the same. */
-import type { IncomingMessage } from 'node:http'
 import { badRequest, StatusError } from '../kube/status-error.ts'
 import type { ApiRequest } from './api-request.ts'
+import { readBytes } from './request-body.ts'
 
 /** A question of thousands of names; the API server's own limit is 3 MiB. */
 const MAX_BYTES = 1024 * 1024
@@ -16,7 +16,7 @@ export async function readParameters(request: ApiRequest): Promise<URLSearchPara
   if (type !== '' && type !== 'application/json') {
     throw new StatusError('unsupportedMediaType', 'parameters are taken as application/json')
   }
-  const text = await readText(request.incoming)
+  const text = (await readBytes(request.incoming, MAX_BYTES)).toString('utf8')
   const parameters = new URLSearchParams()
   for (const [name, value] of Object.entries(text.trim() === '' ? {} : parse(text))) {
     for (const each of Array.isArray(value) ? (value as unknown[]) : [value]) {
@@ -48,18 +48,4 @@ function parse(text: string): object {
     throw badRequest('the body of the request is no JSON object of parameters')
   }
   return value
-}
-
-async function readText(incoming: IncomingMessage): Promise<string> {
-  const chunks: Buffer[] = []
-  let length = 0
-  for await (const chunk of incoming) {
-    const bytes = chunk as Buffer
-    length += bytes.length
-    if (length > MAX_BYTES) {
-      throw new StatusError('requestEntityTooLarge', `the body of the request is larger than ${MAX_BYTES} bytes`)
-    }
-    chunks.push(bytes)
-  }
-  return Buffer.concat(chunks).toString('utf8')
 }

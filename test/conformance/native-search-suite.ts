@@ -12,9 +12,9 @@ import type { VisibleDocuments } from '../../src/query/search-request.ts'
 import { readNativeSearch } from '../../src/search/passthrough/read-search.ts'
 import { discoverBodies, nativeBodyArbitrary } from '../support/native-bodies.ts'
 import { objectsArbitrary } from '../support/query-objects.ts'
-import type { OracleObject } from '../support/query-oracle.ts'
 import { upsert, type OpenedStore } from './backend-store-suite.ts'
 import { choice, isVisible, visibleOf } from './visible-documents-suite.ts'
+import { fill } from './fill.ts'
 
 const WORLDS = 8
 const BODIES_PER_WORLD = 12
@@ -28,13 +28,6 @@ export function nativeSearchSuite(open: () => Promise<OpenedStore>): void {
   })
   after(() => opened.dispose())
 
-  const fill = async (objects: readonly OracleObject[]): Promise<void> => {
-    for (const shard of await store.shards()) await store.dropShard(shard)
-    const bytesOf = ({ object }: OracleObject): Buffer => Buffer.from(JSON.stringify(object))
-    if (objects.length > 0) {
-      await store.write(objects.map((each) => ({ type: 'upsert', ...each.identity, bytes: bytesOf(each) })))
-    }
-  }
   /** What depends on nothing but the documents; or what the engine refused. */
   const search = async (body: object, visible?: VisibleDocuments): Promise<object> => {
     try {
@@ -55,10 +48,13 @@ export function nativeSearchSuite(open: () => Promise<OpenedStore>): void {
       fc.array(nativeBodyArbitrary, { minLength: BODIES_PER_WORLD, maxLength: BODIES_PER_WORLD }),
       async (objects, choices, bodies) => {
         const visible = visibleOf(objects, choices)
-        await fill(objects)
+        await fill(store, objects)
         const answers = []
         for (const body of bodies) answers.push(await search(body, visible))
-        await fill(objects.filter((object) => isVisible(object, visible)))
+        await fill(
+          store,
+          objects.filter((object) => isVisible(object, visible)),
+        )
         for (const [i, body] of bodies.entries()) {
           assert.deepEqual(answers[i], await search(body), JSON.stringify({ body, visible: [...visible.clusters] }))
           if (!('refused' in answers[i]!)) compared += 1
@@ -70,7 +66,7 @@ export function nativeSearchSuite(open: () => Promise<OpenedStore>): void {
   })
 
   test('finds documents of the kinds named, in the order asked for, page by page', async () => {
-    await fill([])
+    await fill(store, [])
     const names = ['d', 'a', 'c', 'b']
     await store.write([
       ...names.map((name) => upsert(name)),
@@ -95,7 +91,7 @@ export function nativeSearchSuite(open: () => Promise<OpenedStore>): void {
   })
 
   test('answers what Discover of the dashboards asks: fields, versions, marks, a histogram', async () => {
-    await fill([])
+    await fill(store, [])
     await store.write(['web-1', 'db-0'].map((name) => upsert(name, { created: '2026-11-29T00:00:00Z' })))
     const { dashboards, kibana } = discoverBodies({ match_phrase: { 'metadata.name': 'web-1' } })
     const classic = await native(store).search(readNativeSearch(dashboards))
@@ -120,7 +116,7 @@ export function nativeSearchSuite(open: () => Promise<OpenedStore>): void {
   })
 
   test('shows documents of buckets under the names of indices that everybody knows', async () => {
-    await fill([])
+    await fill(store, [])
     await store.write(['a', 'b', 'c'].map((name) => upsert(name)))
     const top = { top_hits: { size: 2, sort: [{ 'metadata.name.keyword': 'desc' }], _source: ['metadata.name'] } }
     const body = { size: 0, aggs: { kinds: { terms: { field: 'kind.keyword' }, aggs: { _index: top } } } }
@@ -132,7 +128,7 @@ export function nativeSearchSuite(open: () => Promise<OpenedStore>): void {
   })
 
   test('what an engine does not understand is told without anything of documents', async () => {
-    await fill([])
+    await fill(store, [])
     await store.write([upsert('secret-name')])
     const range = (gte: string): object => ({ range: { 'metadata.creationTimestamp': { gte } } })
     await assert.rejects(native(store).search(readNativeSearch({ query: range('no-time-at-all') })), (error) => {

@@ -26,6 +26,7 @@ import { orderedSearch } from '../support/ordered-search.ts'
 import { numberOf, QueryOracle, type OracleObject } from '../support/query-oracle.ts'
 import { allFields as fields } from '../support/search.ts'
 import type { OpenedStore } from './backend-store-suite.ts'
+import { fill } from './fill.ts'
 
 const QUERIES_PER_WORLD = 12
 const TIMEOUT_MS = 180_000
@@ -54,8 +55,7 @@ export function searchSuite(open: () => Promise<OpenedStore>, { runs = 60 }: Sea
   ): Promise<void> {
     const scenarios = fc.array(scenario, { minLength: QUERIES_PER_WORLD, maxLength: QUERIES_PER_WORLD })
     const property = fc.asyncProperty(objectsArbitrary, scenarios, async (objects, drawn) => {
-      for (const shard of await store.shards()) await store.dropShard(shard)
-      await store.write(objects.map(upsertOf))
+      await fill(store, objects)
       for (const each of drawn) await check(objects, each)
     })
     await fc.assert(property, parameters)
@@ -165,10 +165,6 @@ async function searchAll(store: BackendStore, objects: readonly OracleObject[], 
     hits.push(...page.hits)
   }
   return { ast, terms, wanted, first, hits }
-}
-
-function upsertOf({ identity, object }: OracleObject) {
-  return { type: 'upsert' as const, ...identity, bytes: Buffer.from(JSON.stringify(object)) }
 }
 
 /** A key of `count` as the oracle writes it. */

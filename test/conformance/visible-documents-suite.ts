@@ -23,6 +23,7 @@ import { QueryOracle, type OracleObject } from '../support/query-oracle.ts'
 import { allFields } from '../support/search.ts'
 import type { OpenedStore } from './backend-store-suite.ts'
 import { readable } from './search-suite.ts'
+import { fill } from './fill.ts'
 
 const RUNS = Number(process.env['FLEETSEARCH_TEST_RUNS'] ?? 40)
 const QUERIES_PER_WORLD = 6
@@ -110,7 +111,7 @@ export function visibleDocumentsSuite(open: () => Promise<OpenedStore>): void {
       objectsArbitrary,
       fc.array(scenario, { minLength: QUERIES_PER_WORLD, maxLength: QUERIES_PER_WORLD }),
       async (objects, scenarios) => {
-        await fill(objects)
+        await fill(store, objects)
         for (const [query, sorts, facets, choices] of scenarios) {
           const visible = visibleOf(objects, choices)
           const { hits, total, found } = await searchAll(objects, {
@@ -155,7 +156,7 @@ export function visibleDocumentsSuite(open: () => Promise<OpenedStore>): void {
     )
     const scenarios = fc.array(scenario, { minLength: QUERIES_PER_WORLD, maxLength: QUERIES_PER_WORLD })
     const property = fc.asyncProperty(objectsArbitrary, scenarios, async (objects, drawn) => {
-      await fill(objects)
+      await fill(store, objects)
       for (const [query, dimensions, [path, like], choices] of drawn) {
         const visible = visibleOf(objects, choices)
         const seen = objects.filter((object) => isVisible(object, visible))
@@ -194,12 +195,6 @@ export function visibleDocumentsSuite(open: () => Promise<OpenedStore>): void {
       everything.total,
     )
   })
-
-  async function fill(objects: readonly OracleObject[]): Promise<void> {
-    for (const shard of await store.shards()) await store.dropShard(shard)
-    const bytesOf = ({ object }: OracleObject): Buffer => Buffer.from(JSON.stringify(object))
-    await store.write(objects.map((each) => ({ type: 'upsert', ...each.identity, bytes: bytesOf(each) })))
-  }
 
   async function searchAll(
     objects: readonly OracleObject[],
