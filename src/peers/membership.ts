@@ -60,6 +60,7 @@ export class Membership {
   #fault = 'it has not been tried yet'
   #told: string | undefined
   #round: Promise<void> | undefined
+  #nextRound: Promise<void> | undefined
   #lookedMs = Number.NEGATIVE_INFINITY
   /** When others last did not hear of something, by fingerprint. */
   readonly #unheard = new Map<string, number>()
@@ -152,15 +153,24 @@ export class Membership {
     await this.#leave()
   }
 
-  /** One at a time; whoever asks meanwhile gets the one after. */
-  async #renew(signal: AbortSignal): Promise<void> {
-    while (this.#round !== undefined) {
-      const current = this.#round
-      await current
-      if (this.#round === current) this.#round = undefined
+  /** One at a time; all who ask meanwhile share the one after, which tells what each of them has to tell. */
+  #renew(signal: AbortSignal): Promise<void> {
+    if (this.#nextRound !== undefined) return this.#nextRound
+    if (this.#round === undefined) return this.#beginRound(signal)
+    const begin = (): Promise<void> => {
+      this.#nextRound = undefined
+      return this.#beginRound(signal)
     }
-    this.#round = this.#tryRound(signal)
-    await this.#round
+    this.#nextRound = this.#round.then(begin, begin)
+    return this.#nextRound
+  }
+
+  #beginRound(signal: AbortSignal): Promise<void> {
+    const round = this.#tryRound(signal).finally(() => {
+      if (this.#round === round) this.#round = undefined
+    })
+    this.#round = round
+    return round
   }
 
   async #tryRound(signal: AbortSignal): Promise<void> {

@@ -109,6 +109,20 @@ describe('a replica that is', () => {
     await end(made)
   })
 
+  it('dead, under many writes at once: they share what is written of it to the control plane', async () => {
+    const { world: made, replicas } = await world(['a', 'b'])
+    const [a, b] = replicas as [ReplicaProcess, ReplicaProcess]
+    b.kill()
+    const before = Number(made.directory.version)
+    const outcomes: string[] = []
+    for (let n = 0; n < 100; n++) void a.write(`x${n}`).then((outcome) => outcomes.push(outcome))
+    await made.clock.advanceUntil(() => outcomes.length === 100, 10)
+    assert.deepEqual([...new Set(outcomes)], ['answered'])
+    const renewals = Number(made.directory.version) - before
+    assert.ok(renewals <= 5, `${renewals} renewals`) // two for all writes, and one every two seconds
+    await end(made)
+  })
+
   it('partitioned from the other, both alive: both read from the members, writes go on', async () => {
     const { world: made, replicas } = await world(['a', 'b'])
     const [a, b] = replicas as [ReplicaProcess, ReplicaProcess]
