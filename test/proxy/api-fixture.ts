@@ -43,7 +43,7 @@ export function fleetApi(
   const sources = { fleet: members.fleet, discovery: members.discovery }
   const live = { cache, columns, fields, clock, random: () => 0, rights: guarded, ...sources }
   const writes = createWriteServices({ clock: members.clock, cache, peers })
-  const livePlugin = createLivePlugin(live)
+  const livePlugin = createLivePlugin({ ...live, ...writes })
   const plugins = [
     createCachePlugin({ ...live, writes: { fences: writes.fences, live: livePlugin.connect } }),
     livePlugin,

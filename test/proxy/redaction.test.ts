@@ -82,6 +82,20 @@ test('the proxy reads it live, whole, and without the marker', () =>
     )
   }))
 
+test('the proxy reads it as the caller, whatever rights results are shown by', () =>
+  withConfig(async (api, asked) => {
+    api.user = { name: 'alice', uid: '', groups: ['dev', 'system:authenticated'], extra: {} }
+    await api.ask(P + PATH)
+    await api.ask(`${P}/api/v1/configmaps`)
+    assert.deepEqual(
+      asked.map(({ headers }) => [headers?.['impersonate-user'], headers?.['impersonate-group']]),
+      [
+        ['alice', ['dev']],
+        ['alice', ['dev']],
+      ],
+    )
+  }))
+
 test('what is made from the redacted object is refused, however it is sent, and nothing reaches the member', () =>
   withConfig(async (api, asked) => {
     const { items } = (await api.ask(`${S}/api/v1/configmaps`)).json as { items: [TestObject] }
