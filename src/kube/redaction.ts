@@ -73,7 +73,8 @@ function parsePaths(text: string): RedactedPath[] | undefined {
       at = SEGMENT.lastIndex
     }
     if (!isAllowed(path)) return undefined
-    found.push(path)
+    // All annotations but ours, as with the star.
+    found.push(path.length === 2 && path[0] === 'metadata' ? [...path, '*'] : path)
     while (/\s/.test(text.charAt(at))) at++
     if (at >= text.length) return found
     if (text.charAt(at) !== ',') return undefined

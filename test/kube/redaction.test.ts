@@ -52,6 +52,20 @@ test('values at paths are masked, lists and any key included; the marker says wh
   })
 })
 
+test('all annotations: those that say where it comes from stay', () => {
+  for (const path of ['metadata.annotations', 'metadata.annotations.*']) {
+    const { metadata: meta } = shown(`Database.db.example.io: ${path}`, {
+      metadata: { ...metadata, annotations: { a: 's3cret' } },
+    })
+    assert.deepEqual(meta.annotations, {
+      a: 'redacted',
+      'cluster.karmada.io/name': 'm1',
+      [REDACTED_ANNOTATION]: 'metadata.annotations.*',
+      'resource.karmada.io/cached-from-cluster': 'm1',
+    })
+  }
+})
+
 test('an object without such values is as it was, byte for byte; a repeated manifest never is', () => {
   const rules = 'Database.db.example.io: spec.password'
   const { bytes } = canonicalize(Buffer.from(JSON.stringify({ metadata, spec: { a: 1 } })), identity)
