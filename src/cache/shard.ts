@@ -117,8 +117,11 @@ export class Shard implements StagingTarget {
 
   /** Throws where a replacement leaves no room for one object more. */
   requireRoom({ namespace, order }: Staging): void {
-    const objects = namespace === undefined ? order.length : this.#content.order.length + this.#staging()
-    if (objects >= this.#maxObjects) throw tooManyObjects(this, this.#maxObjects)
+    const isWhole = namespace === undefined
+    const most = isWhole ? order.length : this.#content.order.length + this.#staging()
+    if (most < this.#maxObjects) return
+    // Looked for last: it takes a search for each namespace, and room is asked for with each object.
+    if (isWhole || most - this.#replaced() >= this.#maxObjects) throw tooManyObjects(this, this.#maxObjects)
   }
 
   receive(object: Uint8Array): CanonicalObject {
@@ -247,13 +250,20 @@ export class Shard implements StagingTarget {
     this.#content = new ShardContent(this.cluster)
   }
 
-  /** By how many objects the replacements of single namespaces would make the content larger. */
+  /** Objects that the replacements of single namespaces have. */
   #staging(): number {
     let objects = 0
-    for (const { namespace, order } of this.#staged) {
+    for (const { namespace, order } of this.#staged) if (namespace !== undefined) objects += order.length
+    return objects
+  }
+
+  /** Objects that go when they come. */
+  #replaced(): number {
+    let objects = 0
+    for (const { namespace } of this.#staged) {
       if (namespace === undefined) continue
       const [from, to] = this.#content.namespaceRange(namespace)
-      objects += order.length - (to - from)
+      objects += to - from
     }
     return objects
   }
