@@ -4,7 +4,8 @@ import { test } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import http from 'node:http'
 import type { MemberRequest } from '../../src/fleet/member.ts'
-import type { FencePeers } from '../../src/proxy/write/fences.ts'
+import { Fences, type FencePeers } from '../../src/proxy/write/fences.ts'
+import { createMetricsRegistry } from '../../src/telemetry/metrics.ts'
 import { until } from '../support/fake-clock.ts'
 import type { Loopback } from '../http/loopback.ts'
 import { P, PREFIX, withApi } from './api-fixture.ts'
@@ -341,6 +342,29 @@ test('other replicas: what one of them has written is waited for here, then read
     undefined,
     peers,
   )
+})
+
+test('what is counted of writes that have not arrived has not, though nobody reads', async () => {
+  const fleet = podFleet({ m1: { objects: [pod('default', 'p')], version: 5 } })
+  const peers = new ScriptedPeers()
+  const metrics = createMetricsRegistry()
+  new Fences({ clock: fleet.clock, cache: fleet.cache, metrics, peers })
+  const counted = async (): Promise<unknown> => /fleetsearch_proxy_fences (\d+)/.exec(await metrics.metrics())?.[1]
+  const wrote = (version: string): void => {
+    const awaited = { kind: 'version', version, namespace: 'default', name: 'p' }
+    peers.tell({ group: '', resource: 'pods', cluster: 'm1', clusterUid: 'uid-m1', awaited }, 0)
+  }
+  wrote('7')
+  wrote('9')
+  assert.equal(await counted(), '2')
+  fleet.shard('m1', PODS).put(pod('default', 'p'), 7)
+  assert.equal(await counted(), '1')
+  await fleet.clock.advance(60_000)
+  assert.equal(await counted(), '0')
+  wrote('9')
+  fleet.cache.unregister(PODS)
+  assert.equal(await counted(), '0')
+  fleet.close()
 })
 
 test('other replicas: one that is deleted is not shown by a cache that has not even seen it made', () => {

@@ -80,7 +80,10 @@ export class Fences {
       labelNames: ['outcome'],
       registers: [metrics],
     })
-    const count = (): number => [...this.#byShard.values()].reduce((sum, { size }) => sum + size, 0)
+    const count = (): number => {
+      this.#letGo()
+      return [...this.#byShard.values()].reduce((sum, { size }) => sum + size, 0)
+    }
     new Gauge({
       name: 'fleetsearch_proxy_fences',
       help: 'Writes that have not arrived in the cache yet.',
@@ -165,12 +168,13 @@ export class Fences {
     return fences === undefined ? [] : [...fences.values()]
   }
 
-  #passed(reader: ResourceReader, { fence, bornMs }: Held): boolean {
+  #passed(reader: ResourceReader | undefined, { fence, bornMs }: Held): boolean {
     const key = shardKey(fence)
     const fences = this.#byShard.get(key)
     const name = JSON.stringify(fence.awaited)
     if (fences?.has(name) !== true) return true
-    if (this.#clock.monotonicMs() - bornMs < FENCE_LIFE_MS && !hasArrived(reader, fence)) return false
+    const isYoung = this.#clock.monotonicMs() - bornMs < FENCE_LIFE_MS
+    if (isYoung && reader !== undefined && !hasArrived(reader, fence)) return false
     fences.delete(name)
     if (fences.size === 0) this.#byShard.delete(key)
     return true
@@ -188,6 +192,13 @@ export class Fences {
     const held = fences.size >= MAX_FENCES ? { ...fence, awaited: NEVER } : fence
     if (held !== fence) fences.clear()
     fences.set(JSON.stringify(held.awaited), { fence: held, bornMs })
+  }
+
+  /** Those that nobody has met since they could fall. */
+  #letGo(): void {
+    for (const fences of [...this.#byShard.values()]) {
+      for (const held of [...fences.values()]) this.#passed(this.#cache?.resource(held.fence), held)
+    }
   }
 
   #prune(reader: ResourceReader, fences: ReadonlyMap<string, Held>): void {
