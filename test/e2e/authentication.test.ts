@@ -53,13 +53,18 @@ describe('authentication', () => {
         },
       })
     }
-    await host.ok(`${RBAC}/namespaces/kube-system/rolebindings`, {
-      body: {
-        metadata: { name: 'fleetsearch' },
-        roleRef: { apiGroup: GROUP, kind: 'Role', name: 'extension-apiserver-authentication-reader' },
-        subjects: [{ apiGroup: GROUP, kind: 'User', name: 'fleetsearch' }],
-      },
-    })
+    for (const [namespace, role] of [
+      ['kube-system', 'extension-apiserver-authentication-reader'],
+      ['karmada-system', 'fleetsearch-leader-election'],
+    ] as const) {
+      await host.ok(`${RBAC}/namespaces/${namespace}/rolebindings`, {
+        body: {
+          metadata: { name: 'fleetsearch' },
+          roleRef: { apiGroup: GROUP, kind: 'Role', name: role },
+          subjects: [{ apiGroup: GROUP, kind: 'User', name: 'fleetsearch' }],
+        },
+      })
+    }
     const kubeconfigPath = path.join(host.folder, 'fleetsearch-kubeconfig')
     const access = { name: 'host', url: host.url, caPem: host.caPem, token: 'fleetsearch-token' }
     await writeFile(kubeconfigPath, kubeconfig(access))
