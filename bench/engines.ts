@@ -2,7 +2,7 @@
  * Stores in search engines: objects a second into one, beside a plain bulk of the very same documents by the same client in
  * the same run, and a published mix of queries.
  *
- *     node bench/engines.ts [objects=20000] [engine…]
+ *     node bench/engines.ts [objects=40000] [engine…]
  *
  * Both keep two requests under way, as the bulk writer does, and take turns by some batches, so that whatever else the
  * machine does meets both. The plain bulk sends documents that are made already, without versions; the store makes them of
@@ -29,8 +29,8 @@ import { inFlight, Spent } from './spent.ts'
 const BATCH = 1_000
 /** As many as the bulk writer has under way, for both. */
 const IN_FLIGHT = 2
-/** Batches of a turn. Each begins with nothing made yet, so that the store's first batch is made while the engine has nothing to do. */
-const TURN = 5
+/** Batches of a turn. Its first one is made while the engine has nothing to do: in short turns that would weigh more than it does in the long run. */
+const TURN = 20
 /** What an engine puts off is given to it again, as the bulk writer does at first. */
 const AGAIN_MS = 1_000
 const PLAIN = 'plain'
@@ -154,5 +154,5 @@ function print(line: string): void {
   process.stdout.write(`  ${line}\n`)
 }
 
-const [objects = '20000', ...names] = process.argv.slice(2)
+const [objects = '40000', ...names] = process.argv.slice(2)
 await main(Number(objects), names.length === 0 ? SEARCH_ENGINES : (names as SearchEngineName[]))
