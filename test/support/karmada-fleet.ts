@@ -2,6 +2,7 @@
  * A control plane that looks like Karmada's to a reader (the Cluster CRD, Cluster objects, their Secrets), real members,
  * and `fleetsearch serve` as a process behind a real APIService.
  */
+import { AssertionError } from 'node:assert'
 import { writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -303,11 +304,21 @@ async function untilAvailable(host: RealCluster, serve: () => GuardedProcess): P
   }, 'the APIService')
 }
 
-/** Polls until the condition holds; for what happens in other processes. Rejects after `limitMs` (default 60 s). */
+/**
+ * Polls until the condition holds; for what happens in other processes. A condition that throws (an answer that is not there
+ * yet) does not hold; what it asserts has to hold at each look. Rejects after `limitMs` (default 60 s), with what it threw last.
+ */
 export async function until(condition: () => Promise<boolean>, what: string, limitMs = 60_000): Promise<void> {
   const deadline = performance.now() + limitMs
-  while (!(await condition())) {
-    if (performance.now() > deadline) throw new Error(`${what} did not come within ${limitMs} ms`)
+  for (;;) {
+    let cause: unknown
+    try {
+      if (await condition()) return
+    } catch (error) {
+      if (error instanceof AssertionError) throw error
+      cause = error
+    }
+    if (performance.now() > deadline) throw new Error(`${what} did not come within ${limitMs} ms`, { cause })
     await delay(50)
   }
 }
