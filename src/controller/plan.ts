@@ -17,7 +17,7 @@ import type { DiscoveredResource } from '../fleet/discovery.ts'
 import type { ClusterFacts } from '../fleet/member.ts'
 import { groupResourceKey, type GroupVersionResource } from '../kube/group-version.ts'
 import type { ClusterName } from '../kube/names.ts'
-import { REDACT_ANNOTATION, redactionOf } from '../kube/redaction.ts'
+import { REDACT_ANNOTATION, redactionsOf } from '../kube/redaction.ts'
 import { compareUtf8 } from '../util/bytes.ts'
 import { matchesCluster } from './cluster-affinity.ts'
 import { chooseVersion } from './choose-version.ts'
@@ -110,8 +110,10 @@ export function planShards({ registries, members, known, cached, maxResources = 
       problems.push(...resolved.problems.map((problem) => ({ registry: name, ...problem })))
     }
   }
-  const redactions = registries.flatMap(({ metadata }) => metadata.annotations?.[REDACT_ANNOTATION] ?? [])
-  return { targets, ...assemble(ordered, wanted, problems, cached, redactions, maxResources) }
+  const redactionOf = redactionsOf(
+    registries.flatMap(({ metadata }) => metadata.annotations?.[REDACT_ANNOTATION] ?? []),
+  )
+  return { targets, ...assemble(ordered, wanted, problems, cached, redactionOf, maxResources) }
 }
 
 function assemble(
@@ -119,12 +121,12 @@ function assemble(
   wanted: ReadonlyMap<string, Wanted>,
   problems: readonly PlanProblem[],
   cached: PlanInput['cached'],
-  redactions: readonly string[],
+  redactionOf: ReturnType<typeof redactionsOf>,
   maxResources: number,
 ): Pick<Plan, 'resources' | 'shards' | 'problems'> {
   const wants = [...wanted.values()]
     .sort((a, b) => compareUtf8(a.key, b.key))
-    .map((want) => ({ want, resource: resourceOf(want, members, cached, redactions) }))
+    .map((want) => ({ want, resource: resourceOf(want, members, cached, redactionOf) }))
   const shards = members.flatMap((member) =>
     wants
       .map(({ want, resource }) => shardOf(member, want, resource))
@@ -146,11 +148,11 @@ function resourceOf(
   want: Wanted,
   members: readonly PlanMember[],
   cached: PlanInput['cached'],
-  redactions: readonly string[],
+  redactionOf: ReturnType<typeof redactionsOf>,
 ): PlannedResource {
   const version = chooseVersion(want, members, cached.get(want.key)?.gvr.version)
   const { group, resource, kind, namespaced } = want
-  const redaction = redactionOf(redactions, want)
+  const redaction = redactionOf(want)
   return { gvr: { group, version, resource }, kind, namespaced, ...(redaction === '' ? {} : { redaction }) }
 }
 

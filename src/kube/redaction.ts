@@ -87,18 +87,25 @@ function isAllowed([first, second]: RedactedPath): boolean {
   return first !== 'metadata' || second === 'annotations'
 }
 
+interface NamedKind {
+  readonly group: string
+  readonly kind: string
+}
+
 /** What these annotations of registries take out of a kind, the same text for the same paths; empty: nothing. */
-export function redactionOf(
-  annotations: readonly string[],
-  { group, kind }: { readonly group: string; readonly kind: string },
-): string {
-  const name = group === '' ? kind : `${kind}.${group}`
-  const paths = annotations.flatMap((text) => {
-    const parsed = parseRedaction(text).paths
-    return [...(parsed.get(name) ?? []), ...(parsed.get('*') ?? [])]
-  })
-  const distinct = [...new Set(paths.map((path) => JSON.stringify(path)))].sort()
-  return distinct.length === 0 ? '' : `[${distinct.join(',')}]`
+export function redactionOf(annotations: readonly string[], kind: NamedKind): string {
+  return redactionsOf(annotations)(kind)
+}
+
+/** The same for many kinds: annotations are read once. */
+export function redactionsOf(annotations: readonly string[]): (kind: NamedKind) => string {
+  const parsed = annotations.map((text) => parseRedaction(text).paths)
+  return ({ group, kind }) => {
+    const name = group === '' ? kind : `${kind}.${group}`
+    const paths = parsed.flatMap((each) => [...(each.get(name) ?? []), ...(each.get('*') ?? [])])
+    const distinct = [...new Set(paths.map((path) => JSON.stringify(path)))].sort()
+    return distinct.length === 0 ? '' : `[${distinct.join(',')}]`
+  }
 }
 
 const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration'
