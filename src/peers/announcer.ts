@@ -98,14 +98,18 @@ export class Announcer {
     )
   }
 
-  /** Resolves with whether every follower has heard it (false: some were waited out). Rejects after `ANNOUNCE_MS`. */
+  /**
+   * Resolves with whether every follower has heard it (false: some were waited out). Rejects after `ANNOUNCE_MS`, or as soon as
+   * nothing is announced any more.
+   */
   async announce(notice: unknown): Promise<boolean> {
     const { clock, refusal, others, noteUnheard } = this.#options
     const n = this.#remember(notice)
     for (const follower of this.#followers.values()) this.#tell(follower, n)
     const endMs = clock.monotonicMs() + ANNOUNCE_MS
     for (;;) {
-      const reason = this.#stopped ? 'it is shutting down' : refusal()
+      if (this.#stopped) throw new Error('it is shutting down')
+      const reason = refusal()
       const nowMs = clock.monotonicMs()
       if (reason === undefined && this.#isOver(n, nowMs)) {
         const deaf = others().filter((fingerprint) => !this.#hasHeard(fingerprint, n))

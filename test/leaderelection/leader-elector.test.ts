@@ -31,7 +31,7 @@ class World {
   async advance(ms: number, stepMs = 100): Promise<void> {
     for (let passed = 0; passed < ms; passed += stepMs) {
       await this.clock.advance(stepMs)
-      const leading = this.candidates.filter((each) => !each.isFrozen && each.leads).map(({ name }) => name)
+      const leading = this.candidates.filter((each) => !each.frozen && each.leads).map(({ name }) => name)
       assert.ok(leading.length <= 1, `both lead: ${leading.join(', ')}`)
     }
   }

@@ -6,8 +6,9 @@ import type { MemberRequest, MemberResponse } from '../../src/fleet/member.ts'
 import { LeaderElector } from '../../src/leaderelection/leader-elector.ts'
 import { createLogger } from '../../src/telemetry/logger.ts'
 import { createMetricsRegistry, type Registry } from '../../src/telemetry/metrics.ts'
-import type { Clock, Random } from '../../src/util/clock.ts'
+import type { Random } from '../../src/util/clock.ts'
 import { seededRandom, type FakeClock } from '../support/fake-clock.ts'
+import { FakeProcess } from '../support/fake-process.ts'
 
 /**
  * `lost` the request never arrives · `unanswered` it is carried out and nothing comes back · `broken` it is carried out and
@@ -66,7 +67,7 @@ function refusal(code: number, message: string): { status: number; body: unknown
   return { status: code, body: { kind: 'Status', apiVersion: 'v1', code, message } }
 }
 
-export class Candidate implements Clock {
+export class Candidate extends FakeProcess {
   readonly name: string
   readonly elector: LeaderElector
   readonly metrics: Registry = createMetricsRegistry()
@@ -79,11 +80,8 @@ export class Candidate implements Clock {
   readonly told: boolean[] = []
   wallOffsetMs = 0
   wallStandsAtMs: number | undefined
-  readonly #base: FakeClock
   readonly #server: LeaseServer
-  readonly #rate: number
   readonly #stop = new AbortController()
-  #frozen: (() => void)[] | undefined
   #run: Promise<void> | undefined
 
   constructor(
@@ -92,10 +90,9 @@ export class Candidate implements Clock {
     server: LeaseServer,
     { rate = 1, random = seededRandom(1) as Random } = {},
   ) {
+    super(base, rate)
     this.name = name
-    this.#base = base
     this.#server = server
-    this.#rate = rate
     const client = { request: (request: MemberRequest) => this.#request(request) }
     const lease = { namespace: 'karmada-system', name: 'fleetsearch' }
     const logger = createLogger('warn', {
@@ -125,46 +122,12 @@ export class Candidate implements Clock {
 
   async stop(): Promise<void> {
     this.#stop.abort(new Error('shutting down'))
-    await this.#base.advance(3_000)
+    await this.base.advance(3_000)
     await this.#run
   }
 
-  /** SIGSTOP. */
-  freeze(): void {
-    this.#frozen ??= []
-  }
-
-  /** SIGCONT: everything that fell due is delivered now, in its order. */
-  thaw(): void {
-    const due = this.#frozen ?? []
-    this.#frozen = undefined
-    for (const deliver of due) deliver()
-  }
-
-  get isFrozen(): boolean {
-    return this.#frozen !== undefined
-  }
-
-  nowMs(): number {
-    return this.wallStandsAtMs ?? this.#base.nowMs() + this.wallOffsetMs
-  }
-
-  monotonicMs(): number {
-    return this.#base.monotonicMs() * this.#rate
-  }
-
-  setTimeout(callback: () => void, ms: number): () => void {
-    let cancelled = false
-    const cancel = this.#base.setTimeout(() => this.#deliver(() => void (cancelled || callback())), ms / this.#rate)
-    return () => {
-      cancelled = true
-      cancel()
-    }
-  }
-
-  #deliver(what: () => void): void {
-    if (this.#frozen === undefined) what()
-    else this.#frozen.push(what)
+  override nowMs(): number {
+    return this.wallStandsAtMs ?? super.nowMs() + this.wallOffsetMs
   }
 
   #request(request: MemberRequest): Promise<MemberResponse> {
@@ -175,8 +138,8 @@ export class Candidate implements Clock {
       const answer = this.#server.answer(request)
       if (fault === 'unanswered') return
       const answered = (): void => resolve(response(answer))
-      if (fault === 'slow') return void this.#base.setTimeout(() => this.#deliver(answered), 4_000)
-      this.#deliver(() => {
+      if (fault === 'slow') return void this.base.setTimeout(() => this.deliver(answered), 4_000)
+      this.deliver(() => {
         if (fault === 'broken') reject(new Error('the connection broke'))
         else resolve(response(fault === 'garbage' ? { status: 200, body: [] } : answer))
       })

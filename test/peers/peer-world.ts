@@ -10,8 +10,9 @@ import type { Replica } from '../../src/peers/directory.ts'
 import { ReplicaPeers } from '../../src/peers/replica-peers.ts'
 import { createLogger } from '../../src/telemetry/logger.ts'
 import { createMetricsRegistry } from '../../src/telemetry/metrics.ts'
-import type { Clock, Random } from '../../src/util/clock.ts'
+import type { Random } from '../../src/util/clock.ts'
 import { seededRandom, type FakeClock } from '../support/fake-clock.ts'
+import { FakeProcess } from '../support/fake-process.ts'
 
 export const TIMES = { leaseDurationMs: 15_000, renewDeadlineMs: 10_000, retryPeriodMs: 2_000 }
 
@@ -74,6 +75,11 @@ export class World {
   at(address: string): ReplicaProcess | undefined {
     return [...this.processes].find((process) => process.address === address && !process.dead)
   }
+
+  async end(): Promise<void> {
+    for (const process of this.processes) process.kill()
+    await this.clock.advance(30_000)
+  }
 }
 
 export interface ProcessOptions {
@@ -83,7 +89,7 @@ export interface ProcessOptions {
   readonly tamper?: (message: PeerMessage) => PeerMessage | undefined
 }
 
-export class ReplicaProcess implements Clock {
+export class ReplicaProcess extends FakeProcess {
   readonly name: string
   readonly peers: ReplicaPeers
   readonly metrics = createMetricsRegistry()
@@ -94,17 +100,14 @@ export class ReplicaProcess implements Clock {
   readonly ended: Promise<void>
   readonly bornMs: number
   controlPlane: 'well' | 'hangs' | 'refuses' | 'unanswered' = 'well'
-  dead = false
   readonly #world: World
-  readonly #rate: number
   readonly #tamper: NonNullable<ProcessOptions['tamper']>
   readonly #stop = new AbortController()
   readonly #channels = new Set<FakeChannel>()
-  #frozen: (() => void)[] | undefined
 
   constructor(world: World, name: string, { rate = 1, random, tamper = (message) => message }: ProcessOptions) {
+    super(world.clock, rate)
     this.#world = world
-    this.#rate = rate
     this.#tamper = tamper
     this.name = name
     this.bornMs = world.clock.monotonicMs()
@@ -144,52 +147,10 @@ export class ReplicaProcess implements Clock {
   }
 
   /** SIGKILL: the kernel closes its connections; nothing else happens in it any more. */
-  kill(): void {
-    this.dead = true
-    this.#frozen = undefined
+  override kill(): void {
+    super.kill()
     for (const channel of [...this.#channels]) channel.close()
     this.#stop.abort(new Error('killed'))
-  }
-
-  freeze(): void {
-    this.#frozen ??= []
-  }
-
-  /** What fell due is delivered, in its order. */
-  thaw(): void {
-    const due = this.#frozen ?? []
-    this.#frozen = undefined
-    for (const deliver of due) deliver()
-  }
-
-  get frozen(): boolean {
-    return this.#frozen !== undefined
-  }
-
-  nowMs(): number {
-    return this.#world.clock.nowMs()
-  }
-
-  monotonicMs(): number {
-    return this.#world.clock.monotonicMs() * this.#rate
-  }
-
-  setTimeout(callback: () => void, ms: number): () => void {
-    let cancelled = false
-    const cancel = this.#world.clock.setTimeout(
-      () => this.deliver(() => void (cancelled || callback())),
-      ms / this.#rate,
-    )
-    return () => {
-      cancelled = true
-      cancel()
-    }
-  }
-
-  deliver(what: () => void): void {
-    if (this.dead) return
-    if (this.#frozen === undefined) what()
-    else this.#frozen.push(what)
   }
 
   /** Puts a connection into its hands, as its listener would. */

@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { PeerMessage } from '../../src/peers/channel.ts'
-import { FakeClock, seededRandom } from '../support/fake-clock.ts'
+import { FakeClock } from '../support/fake-clock.ts'
+import { peersByChance } from './by-chance.ts'
 import { World, type ReplicaProcess } from './peer-world.ts'
 
 async function world(names: readonly string[]): Promise<{ world: World; replicas: ReplicaProcess[] }> {
@@ -11,11 +12,6 @@ async function world(names: readonly string[]): Promise<{ world: World; replicas
   await made.clock.advanceUntil(() => replicas.every(({ peers }) => peers.covered() && peers.refusal() === undefined))
   await made.clock.advance(5_000)
   return { world: made, replicas }
-}
-
-async function end({ clock, processes }: World): Promise<void> {
-  for (const process of processes) process.kill()
-  await clock.advance(30_000)
 }
 
 /** How a write goes, and how long it takes. */
@@ -44,7 +40,7 @@ describe('replicas that hear each other', () => {
     assert.deepEqual([b.known.has('x'), c.known.has('x')], [true, true])
     assert.equal(await gauge(a, /fleetsearch_peers\{state="heard"\} (\d+)/), '2')
     assert.equal(await gauge(a, /announcements_total\{outcome="heard"\} (\d+)/), '1')
-    await end(made)
+    await made.end()
   })
 
   it('one alone waits for nobody, and is not one before it is registered', async () => {
@@ -55,7 +51,7 @@ describe('replicas that hear each other', () => {
     await made.clock.advance(100)
     assert.equal(a.peers.covered(), true)
     assert.deepEqual(await timed(made, a, 'x'), { outcome: 'answered', ms: 0 })
-    await end(made)
+    await made.end()
   })
 
   it('a new one is told of the past minute before it answers anything', async () => {
@@ -65,7 +61,7 @@ describe('replicas that hear each other', () => {
     const b = made.start('b')
     await made.clock.advanceUntil(() => b.peers.covered(), 1)
     assert.ok(b.known.has('x'))
-    await end(made)
+    await made.end()
   })
 
   it('one that leaves takes nobody’s coverage with it, and leaves no entry', async () => {
@@ -81,7 +77,23 @@ describe('replicas that hear each other', () => {
     assert.match(b.peers.refusal() ?? '', /shutting down/)
     assert.deepEqual(await timed(made, a, 'x'), { outcome: 'answered', ms: 0 })
     assert.doesNotMatch(made.directory.text, /dev\/b"/)
-    await end(made)
+    await made.end()
+  })
+})
+
+describe('a replica that has stopped', () => {
+  it('keeps nobody waiting for what it cannot announce any more', async () => {
+    const { world: made, replicas } = await world(['a', 'b'])
+    const [a, b] = replicas as [ReplicaProcess, ReplicaProcess]
+    b.freeze()
+    const underWay = timed(made, a, 'x')
+    a.terminate()
+    const { outcome, ms } = await underWay
+    assert.equal(outcome, 'unknown')
+    assert.ok(ms < 1_000, `${ms} ms`)
+    await a.ended
+    await assert.rejects(a.peers.announce('y'), /shutting down/)
+    await made.end()
   })
 })
 
@@ -106,7 +118,7 @@ describe('a replica that is', () => {
     const from = made.clock.monotonicMs()
     await made.clock.advanceUntil(() => a.peers.covered(), 100)
     assert.ok(made.clock.monotonicMs() - from < 20_000)
-    await end(made)
+    await made.end()
   })
 
   it('dead, under many writes at once: they share what is written of it to the control plane', async () => {
@@ -120,7 +132,7 @@ describe('a replica that is', () => {
     assert.deepEqual([...new Set(outcomes)], ['answered'])
     const renewals = Number(made.directory.version) - before
     assert.ok(renewals <= 5, `${renewals} renewals`) // two for all writes, and one every two seconds
-    await end(made)
+    await made.end()
   })
 
   it('partitioned from the other, both alive: both read from the members, writes go on', async () => {
@@ -135,7 +147,7 @@ describe('a replica that is', () => {
     made.network.mend('a', 'b')
     await made.clock.advanceUntil(() => a.peers.covered() && b.peers.covered(), 100)
     assert.ok(a.known.has('y'))
-    await end(made)
+    await made.end()
   })
 
   it('cut off from the control plane: no longer sure who is there, it reads from the members and sends no write', async () => {
@@ -153,7 +165,7 @@ describe('a replica that is', () => {
       assert.equal((await timed(made, b, `after ${fault}`)).outcome, 'answered')
       assert.ok(a.known.has(`after ${fault}`))
     }
-    await end(made)
+    await made.end()
   })
 
   it('slow: it is waited for no longer than its grant, and reads from the members meanwhile', async () => {
@@ -168,7 +180,7 @@ describe('a replica that is', () => {
     assert.equal(b.peers.covered(), false)
     await made.clock.advanceUntil(() => b.peers.covered(), 10)
     assert.ok(b.known.has('x'))
-    await end(made)
+    await made.end()
   })
 
   const lies: Readonly<Record<string, (message: PeerMessage) => PeerMessage | undefined>> = {
@@ -201,72 +213,9 @@ describe('a replica that is', () => {
           assert.ok(!b.peers.covered() || b.known.has(`x${i}`))
         }
       }
-      await end(made)
+      await made.end()
     })
   }
 })
 
-describe('whatever happens', () => {
-  for (let seed = 1; seed <= 12; seed++) {
-    it(`a read that the cache answers knows of every write that was answered before (seed ${seed})`, async (t) => {
-      const random = seededRandom(seed)
-      const pick = <T>(from: readonly T[]): T => from[Math.floor(random() * from.length)]!
-      const made = new World(new FakeClock())
-      const names = ['a', 'b', 'c']
-      const current = new Map(names.map((name) => [name, made.start(name, { rate: 0.96 + random() * 0.08 })]))
-      const answered: { readonly notice: string; readonly atMs: number }[] = []
-      const counts = { answered: 0, refused: 0, unknown: 0, covered: 0, uncovered: 0 }
-      let writes = 0
-      const look = (): void => {
-        const nowMs = made.clock.monotonicMs()
-        for (const replica of current.values()) {
-          // One that stands still is looked at in the moment in which it goes on.
-          if (replica.frozen || replica.dead) continue
-          const isCovered = replica.peers.covered()
-          counts[isCovered ? 'covered' : 'uncovered']++
-          if (!isCovered) continue
-          // What was written before it began is in what it has listed since.
-          const missed = answered.find(
-            ({ notice, atMs }) => nowMs - atMs < 55_000 && atMs > replica.bornMs && !replica.known.has(notice),
-          )
-          if (missed !== undefined) assert.fail(`${replica.name} misses ${missed.notice} at ${nowMs}`)
-        }
-      }
-      for (let step = 0; step < 900; step++) {
-        const name = pick(names)
-        const replica = current.get(name)!
-        const other = pick(names.filter((each) => each !== name))
-        const chance = random()
-        if (chance < 0.03) made.network.cut(name, other)
-        else if (chance < 0.09) made.network.mend(name, other)
-        else if (chance < 0.1) made.network.gone.add(`${name}>${other}`)
-        else if (chance < 0.12) replica.controlPlane = pick(['hangs', 'refuses', 'unanswered'])
-        else if (chance < 0.18) replica.controlPlane = 'well'
-        else if (chance < 0.19) replica.freeze()
-        else if (chance < 0.24) replica.thaw()
-        else if (chance < 0.255) {
-          if (chance < 0.25 || replica.frozen) replica.kill()
-          else {
-            replica.terminate()
-            await made.clock.advance(2_500)
-            replica.kill()
-          }
-          current.set(name, made.start(name, { rate: 0.96 + random() * 0.08 }))
-        } else if (chance < 0.6 && !replica.frozen) {
-          const notice = `w${++writes}`
-          void replica.write(notice).then((outcome) => {
-            if (replica.dead) return // nobody hears what it would have said
-            counts[outcome]++
-            if (outcome === 'answered') answered.push({ notice, atMs: made.clock.monotonicMs() })
-          })
-        }
-        look()
-        await made.clock.advance(Math.floor(random() * 200))
-        look()
-      }
-      t.diagnostic(JSON.stringify(counts))
-      assert.ok(counts.answered > 20 && counts.covered > 100, JSON.stringify(counts))
-      await end(made)
-    })
-  }
-})
+peersByChance(Array.from({ length: 12 }, (_, i) => i + 1))
