@@ -4,6 +4,7 @@ import { hostname, networkInterfaces } from 'node:os'
 import type { HealthCheck, HealthEndpoint, Readiness } from '../apiserver/health.ts'
 import type { MemberClient } from '../fleet/member.ts'
 import { LeaseClient } from '../leaderelection/lease-client.ts'
+import type { Channel } from '../peers/channel.ts'
 import { ReplicaPeers } from '../peers/replica-peers.ts'
 import { dialPeer, fingerprintOf, listenForPeers } from '../peers/tls-transport.ts'
 import type { FencePeers } from '../proxy/write/fences.ts'
@@ -42,9 +43,12 @@ export async function openPeers(options: OpenPeersOptions): Promise<OpenPeers> {
   const identity = { certificate, key, fingerprint: fingerprintOf(raw) }
   const stop = new AbortController()
   const where = { host: config.bindAddress, port: config.port }
-  const listener = await listenForPeers(identity, where, (fingerprint, channel) => {
-    peers.accept(fingerprint, channel, stop.signal).catch(onFault)
-  })
+  const onPeer = (fingerprint: string, channel: Channel): Promise<boolean> =>
+    peers.accept(fingerprint, channel, stop.signal).catch((error: unknown) => {
+      onFault(error)
+      return false
+    })
+  const listener = await listenForPeers(identity, where, onPeer, clock)
   const host = config.address ?? ownAddress()
   const peers = new ReplicaPeers({
     leases: new LeaseClient({ client, lease: config.lease, timeoutMs: config.renewDeadlineMs / 2, clock }),

@@ -89,11 +89,13 @@ export class ReplicaPeers {
     this.#listener = listener
   }
 
-  /** Takes a connection whose end has shown a certificate; closes it where that is no replica's. */
-  async accept(fingerprint: string, channel: Channel, signal: AbortSignal): Promise<void> {
+  /** Takes a connection whose end has shown a certificate; false: that is no replica's, and it is closed. */
+  async accept(fingerprint: string, channel: Channel, signal: AbortSignal): Promise<boolean> {
     const isKnown = this.#running && (await this.#membership.knows(fingerprint, signal))
-    if (isKnown && !this.#stopped) this.#announcer.accept(fingerprint, channel)
+    const isTaken = isKnown && !this.#stopped
+    if (isTaken) this.#announcer.accept(fingerprint, channel)
     else channel.close()
+    return isTaken
   }
 
   /** Until the signal aborts; nothing is read or written through this replica any more then. */

@@ -3,11 +3,13 @@
  * other's by its SHA-256, from the directory, and TLS shows that the other holds the key.
  */
 import { createHash } from 'node:crypto'
-import type { AddressInfo } from 'node:net'
+import type { AddressInfo, Socket } from 'node:net'
 import tls from 'node:tls'
+import type { Clock } from '../util/clock.ts'
 import type { Channel } from './channel.ts'
 import type { Replica } from './directory.ts'
 import { lineChannel } from './line-channel.ts'
+import { Strangers } from './strangers.ts'
 
 export interface PeerIdentity {
   /** PEM. */
@@ -19,30 +21,45 @@ export interface PeerIdentity {
 
 /** Handshake included; a replica in the same network answers in milliseconds. */
 const CONNECT_MS = 2_000
-/** Each replica needs one; strangers are closed at once. */
-const MAX_CONNECTIONS = 64
+/** Each needs one; a new one of the same replica takes the place of the one before. */
+const MAX_REPLICAS = 64
 
 export interface PeerListener {
   readonly port: number
   close(): Promise<void>
 }
 
+/** Resolves with whether that is the certificate of a replica; does not reject. Closes the channel where it is none. */
+export type OnPeer = (fingerprint: string, channel: Channel) => Promise<boolean>
+
 /** Rejects where the port cannot be had. */
 export async function listenForPeers(
   identity: PeerIdentity,
   where: { readonly host: string; readonly port: number },
-  onPeer: (fingerprint: string, channel: Channel) => void,
+  onPeer: OnPeer,
+  clock: Clock,
 ): Promise<PeerListener> {
-  const sockets = new Set<tls.TLSSocket>()
-  const server = tls.createServer({ ...tlsOf(identity), requestCert: true, handshakeTimeout: CONNECT_MS }, (socket) => {
-    sockets.add(socket)
-    socket.on('close', () => sockets.delete(socket))
+  const sockets = new Set<Socket>()
+  const replicas = new Set<tls.TLSSocket>()
+  const strangers = new Strangers(clock)
+  const greet = async (socket: tls.TLSSocket): Promise<void> => {
     socket.setNoDelay(true)
     const fingerprint = shownBy(socket)
-    if (fingerprint === undefined) socket.destroy()
-    else onPeer(fingerprint, lineChannel(socket))
+    if (fingerprint === undefined || !(await onPeer(fingerprint, lineChannel(socket)))) return void socket.destroy()
+    if (socket.destroyed || replicas.size >= MAX_REPLICAS) return void socket.destroy()
+    strangers.admit(socket)
+    replicas.add(socket)
+    socket.on('close', () => replicas.delete(socket))
+  }
+  const server = tls.createServer(
+    { ...tlsOf(identity), requestCert: true, handshakeTimeout: CONNECT_MS },
+    (socket) => void greet(socket),
+  )
+  server.on('connection', (socket) => {
+    sockets.add(socket)
+    socket.on('close', () => sockets.delete(socket))
+    strangers.arrive(socket)
   })
-  server.maxConnections = MAX_CONNECTIONS
   server.on('tlsClientError', (_error, socket) => socket.destroy())
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject)

@@ -1,6 +1,7 @@
 /** Who may speak to a replica, over real connections: only one whose certificate the directory names, and only to that one. */
 import assert from 'node:assert/strict'
-import { connect } from 'node:net'
+import { once } from 'node:events'
+import { connect, type Socket } from 'node:net'
 import { after, before, describe, it } from 'node:test'
 import tls from 'node:tls'
 import { selfSigned } from '../../src/app/self-signed.ts'
@@ -10,10 +11,12 @@ import {
   dialPeer,
   fingerprintOf,
   listenForPeers,
+  type OnPeer,
   type PeerIdentity,
   type PeerListener,
 } from '../../src/peers/tls-transport.ts'
-import { until } from '../support/fake-clock.ts'
+import { MAX_STRANGERS, STRANGER_MS } from '../../src/peers/strangers.ts'
+import { FakeClock, until } from '../support/fake-clock.ts'
 
 const NOW_MS = Date.UTC(2026, 10, 30)
 
@@ -31,14 +34,16 @@ describe('connections between replicas', () => {
 
   before(async () => {
     ;[a, b] = await Promise.all([identity('a'), identity('b')])
-    listener = await listenForPeers(a, { host: '127.0.0.1', port: 0 }, (fingerprint, channel) => {
+    const onPeer: OnPeer = (fingerprint, channel) => {
       const messages: PeerMessage[] = []
       channel.listen(
         (message) => messages.push(message),
         () => closed++,
       )
       taken.push({ fingerprint, messages, channel })
-    })
+      return Promise.resolve(true)
+    }
+    listener = await listenForPeers(a, { host: '127.0.0.1', port: 0 }, onPeer, new FakeClock())
   })
   after(() => listener.close())
 
@@ -118,5 +123,70 @@ describe('connections between replicas', () => {
     for (const address of ['', 'x', 'x:', 'x:99999', '127.0.0.1:1']) {
       await assert.rejects(dialPeer(b, { ...target(a.fingerprint), address }, new AbortController().signal))
     }
+  })
+})
+
+describe('connections of strangers', () => {
+  const clock = new FakeClock()
+  const sockets: Socket[] = []
+  let own: PeerIdentity
+  let replica: PeerIdentity
+  let stranger: PeerIdentity
+  let listener: PeerListener
+
+  /** Of whoever shows another certificate than the replica's, it is never known whether that is one. */
+  const onPeer: OnPeer = (fingerprint, channel) => {
+    channel.listen(
+      () => undefined,
+      () => undefined,
+    )
+    return fingerprint === replica.fingerprint ? Promise.resolve(true) : new Promise(() => undefined)
+  }
+  const dialAs = (identity: PeerIdentity): Promise<Channel> =>
+    dialPeer(
+      identity,
+      { id: 'a', incarnation: '1', address: `127.0.0.1:${listener.port}`, fingerprint: own.fingerprint },
+      new AbortController().signal,
+    )
+  const idle = async (): Promise<void> => {
+    const socket = connect(listener.port, '127.0.0.1').on('error', () => undefined)
+    sockets.push(socket)
+    await once(socket, 'connect')
+  }
+  const heldBy = (channel: Channel): { closed: boolean } => {
+    const held = { closed: false }
+    channel.listen(
+      () => undefined,
+      () => (held.closed = true),
+    )
+    return held
+  }
+
+  before(async () => {
+    ;[own, replica, stranger] = await Promise.all([identity('own'), identity('replica'), identity('stranger')])
+    listener = await listenForPeers(own, { host: '127.0.0.1', port: 0 }, onPeer, clock)
+  })
+  after(async () => {
+    for (const socket of sockets) socket.destroy()
+    await listener.close()
+  })
+
+  it('take no place of a replica, and the longest waiting goes when there are too many', async () => {
+    const kept = heldBy(await dialAs(replica))
+    const first = heldBy(await dialAs(stranger))
+    for (let i = 1; i < MAX_STRANGERS; i++) await idle()
+    const another = heldBy(await dialAs(replica))
+    await until(() => first.closed)
+    assert.deepEqual([kept.closed, another.closed], [false, false])
+  })
+
+  it('are closed when it is not known in time who they are; replicas stay', async () => {
+    const kept = heldBy(await dialAs(replica))
+    const waiting = heldBy(await dialAs(stranger))
+    await clock.advance(STRANGER_MS - 1)
+    assert.equal(waiting.closed, false)
+    await clock.advance(1)
+    await until(() => waiting.closed)
+    assert.equal(kept.closed, false)
   })
 })
