@@ -1,5 +1,7 @@
 /** How a replica comes and goes: what is answered before its cache is full, and while it stops. */
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { connect, constants, type IncomingHttpHeaders } from 'node:http2'
 import { describe, it } from 'node:test'
 import { allowAll } from '../../src/apiserver/authz/authorizer.ts'
 import type { Route } from '../../src/apiserver/create-listener.ts'
@@ -159,3 +161,30 @@ for (const http2 of [false, true]) {
     })
   })
 }
+
+it('429 asks a client that connects over HTTP/2 meanwhile to go elsewhere, and refuses no stream', async () => {
+  const { requests, handler } = pending()
+  const tls = await trustedTls({ http2: true })
+  const { server, lifecycle } = await start([{ prefix: '/apis/search.karmada.io/v1alpha1', handler }], {
+    listen: { host: '127.0.0.1', port: 0, tls: tls.tls },
+    shutdown: { delayMs: 0, sendRetryAfter: true },
+  })
+  const client = createTestClient({ url: server.url, caPem: tls.caPem })
+  const list = client.request(`${SEARCH}/cache/api/v1/pods`)
+  await until(() => requests.length === 1, 'the request')
+  const stopping = lifecycle.stop(10_000)
+  const session = connect(server.url, { ca: tls.caPem })
+  const told: unknown[] = []
+  session.on('goaway', (code, lastStream) => told.push([code, lastStream]))
+  const refused = session.request({ ':path': `${SEARCH}/cache/api/v1/pods` })
+  const [headers] = (await once(refused, 'response')) as [IncomingHttpHeaders]
+  assert.equal(headers[':status'], 429)
+  await until(() => told.length > 0, 'GOAWAY')
+  assert.deepEqual(told, [[constants.NGHTTP2_NO_ERROR, 2 ** 31 - 1]])
+  refused.destroy()
+  session.destroy()
+  requests[0]!.finish()
+  await list
+  await stopping
+  await client.close()
+})
