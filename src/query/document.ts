@@ -9,9 +9,9 @@ import { emptySecrets, mayEmbedSecrets } from './embedded-secrets.ts'
 import { isIdentityField } from './fields.ts'
 import { isIndexedAnnotation } from './index-rules.ts'
 import { JsonWalker, type LeafPath, type Leaves } from './json-walker.ts'
-import { ALL_TERM, spelledOut, type PathSpelling } from './term.ts'
-import { numberLine, TermText, textLines, WordText } from './term-text.ts'
+import type { TermForm, TermSheet } from './term-form.ts'
 import { FieldTexts, type FieldText, type TypedField } from './typed-field.ts'
+import { WordText } from './word-text.ts'
 
 export interface DocumentIdentity {
   readonly cluster: string
@@ -26,9 +26,9 @@ export interface DocumentIdentity {
   readonly resourceVersion: string
 }
 
-export interface SearchDocument extends DocumentIdentity {
-  /** One on each line (`term.ts`). */
-  readonly terms: string
+export interface SearchDocument<Terms = string> extends DocumentIdentity {
+  /** In the form asked for; by default one on each line (`term-lines.ts`). */
+  readonly terms: Terms
   /** One on each line, `BOUNDARY` between values: the words of the name, of labels and images, of the rest. */
   readonly nameWords: string
   readonly strongWords: string
@@ -41,24 +41,26 @@ export interface SearchDocument extends DocumentIdentity {
   readonly object: JsonObject
 }
 
-interface ColumnField {
-  readonly field: TypedField
+interface ColumnField<Part> {
+  readonly field: TypedField<Part>
   readonly value: Column['value']
 }
 
-/** The fields of documents whose terms spell their paths in one way. */
-class DocumentFields {
-  readonly texts: FieldTexts
-  readonly image: TypedField
-  readonly node: TypedField
-  readonly address: TypedField
-  readonly owner: TypedField
-  readonly created: TypedField
-  readonly version: TypedField
-  readonly #ofKinds = new WeakMap<KindColumns, readonly ColumnField[]>()
+/** The fields of documents whose terms are of one form. */
+class DocumentFields<Part> {
+  readonly texts: FieldTexts<Part>
+  readonly uid: (terms: readonly string[]) => Part
+  readonly image: TypedField<Part>
+  readonly node: TypedField<Part>
+  readonly address: TypedField<Part>
+  readonly owner: TypedField<Part>
+  readonly created: TypedField<Part>
+  readonly version: TypedField<Part>
+  readonly #ofKinds = new WeakMap<KindColumns, readonly ColumnField<Part>[]>()
 
-  constructor(spell: PathSpelling) {
-    this.texts = new FieldTexts(spell)
+  constructor(form: TermForm<Part, unknown>) {
+    this.texts = new FieldTexts(form)
+    this.uid = form.of('uid')
     this.image = this.texts.field('image', 'keyword')
     this.node = this.texts.field('node', 'keyword')
     this.address = this.texts.field('ip', 'ip')
@@ -67,8 +69,15 @@ class DocumentFields {
     this.version = this.texts.field('version', 'keyword')
   }
 
+  /** Of all builders of a form: what they remember of values is shared. */
+  static of<Part>(form: TermForm<Part, unknown>): DocumentFields<Part> {
+    let found = fieldsOfForms.get(form)
+    if (found === undefined) fieldsOfForms.set(form, (found = new DocumentFields(form)))
+    return found as DocumentFields<Part>
+  }
+
   /** A kind's columns and further fields but those of identity, which stores have anyway. */
-  ofKind(kind: KindColumns): readonly ColumnField[] {
+  ofKind(kind: KindColumns): readonly ColumnField<Part>[] {
     let found = this.#ofKinds.get(kind)
     if (found === undefined) {
       const own = [...kind.columns, ...(kind.extra ?? [])].filter(({ field }) => !isIdentityField(field))
@@ -82,22 +91,22 @@ class DocumentFields {
   }
 }
 
-/** Of all builders that spell paths out: what they remember of values is shared. */
-const SPELLED_OUT = new DocumentFields(spelledOut)
+const fieldsOfForms = new WeakMap<object, unknown>()
 
 /** Builds documents; keeps what it learns of paths, so use one for many objects. */
-export class DocumentBuilder {
-  readonly #fields: DocumentFields
+export class DocumentBuilder<Part, Terms> {
+  readonly #form: TermForm<Part, Terms>
+  readonly #fields: DocumentFields<Part>
   readonly #walker: JsonWalker
 
-  /** `spell`: how terms begin. Asked once for each path; its answers are kept. */
-  constructor(spell: PathSpelling = spelledOut) {
-    this.#fields = spell === spelledOut ? SPELLED_OUT : new DocumentFields(spell)
-    this.#walker = new JsonWalker(spell)
+  constructor(form: TermForm<Part, Terms>) {
+    this.#form = form
+    this.#fields = DocumentFields.of(form)
+    this.#walker = new JsonWalker(form.spell)
   }
 
   /** Throws `SyntaxError` for bytes that are no JSON. */
-  build(identity: DocumentIdentity, bytes: Uint8Array, columns: KindColumns | undefined): SearchDocument {
+  build(identity: DocumentIdentity, bytes: Uint8Array, columns: KindColumns | undefined): SearchDocument<Terms> {
     const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('utf8')
     const hide = mayEmbedSecrets(text)
     const object = JSON.parse(text) as JsonObject
@@ -107,21 +116,25 @@ export class DocumentBuilder {
     // It has an integer that JavaScript cannot hold: once more, the slow and exact way.
     const exact = parseExact(bytes) as JsonObject
     if (hide) emptySecrets(exact)
-    return this.#draft(identity, exact, columns) as SearchDocument
+    return this.#draft(identity, exact, columns) as SearchDocument<Terms>
   }
 
-  #draft(identity: DocumentIdentity, object: JsonObject, columns: KindColumns | undefined): SearchDocument | undefined {
-    const draft = new Draft(identity, this.#fields)
+  #draft(
+    identity: DocumentIdentity,
+    object: JsonObject,
+    columns: KindColumns | undefined,
+  ): SearchDocument<Terms> | undefined {
+    const draft = new Draft(identity, this.#fields, this.#form.sheet())
     draft.addColumns(object, columns) // first: objects sort by what their columns show
     draft.addMetadata(object)
     return this.#walker.walk(object, identity, draft) ? draft.finish(object) : undefined
   }
 }
 
-class Draft implements Leaves {
+class Draft<Part, Terms> implements Leaves {
   readonly #identity: DocumentIdentity
-  readonly #fields: DocumentFields
-  readonly #terms = new TermText(ALL_TERM)
+  readonly #fields: DocumentFields<Part>
+  readonly #terms: TermSheet<Part, Terms>
   readonly #name = new WordText()
   readonly #strong = new WordText()
   readonly #other = new WordText()
@@ -129,9 +142,10 @@ class Draft implements Leaves {
   /** Of fields that several paths of an object may give. */
   readonly #values = new Map<string, string[]>()
 
-  constructor(identity: DocumentIdentity, fields: DocumentFields) {
+  constructor(identity: DocumentIdentity, fields: DocumentFields<Part>, terms: TermSheet<Part, Terms>) {
     this.#identity = identity
     this.#fields = fields
+    this.#terms = terms
     const { texts } = fields
     const { cluster, kind, group, resource, namespace, name, uid } = identity
     this.#terms.add(texts.pieced('cluster', cluster))
@@ -140,7 +154,7 @@ class Draft implements Leaves {
     this.#terms.add(texts.pieced('apiversion', apiVersionOf(identity)))
     this.#terms.add(texts.pieced('resource', resource))
     this.#terms.add(texts.pieced('name', name))
-    this.#terms.add(`${texts.spell('uid')}=${uid}`)
+    this.#terms.add(fields.uid([`=${uid}`]))
     if (namespace !== '') this.#terms.add(texts.pieced('namespace', namespace))
     this.#name.add(name)
     this.#other.add(namespace === '' ? '' : `${namespace}/${name}`)
@@ -179,19 +193,19 @@ class Draft implements Leaves {
   }
 
   text({ spelled }: LeafPath, text: string): void {
-    this.#terms.add(textLines(spelled, text))
+    this.#terms.text(spelled, text)
   }
 
   number({ spelled }: LeafPath, text: string): void {
-    this.#terms.add(numberLine(spelled, text))
+    this.#terms.number(spelled, text)
   }
 
   boolean({ spelled }: LeafPath, text: string): void {
-    this.#terms.add(`${spelled}=${text}`)
+    this.#terms.boolean(spelled, text)
   }
 
   empty({ spelled }: LeafPath): void {
-    this.#terms.add(`${spelled}+`)
+    this.#terms.empty(spelled)
   }
 
   image(text: string): void {
@@ -212,10 +226,10 @@ class Draft implements Leaves {
     this.#other.add(text)
   }
 
-  finish(object: JsonObject): SearchDocument {
+  finish(object: JsonObject): SearchDocument<Terms> {
     return {
       ...this.#identity,
-      terms: this.#terms.toString(),
+      terms: this.#terms.finish(),
       nameWords: this.#name.toString(),
       strongWords: this.#strong.toString(),
       otherWords: this.#other.toString(),
@@ -233,12 +247,12 @@ class Draft implements Leaves {
     }
   }
 
-  #add(field: TypedField, text: string): void {
+  #add(field: TypedField<Part>, text: string): void {
     this.#addText(field, field.of(text))
   }
 
   /** A value of a field, once. */
-  #addText({ path }: TypedField, { value, terms, sortKey, words }: FieldText): void {
+  #addText({ path }: TypedField<Part>, { value, terms, sortKey, words }: FieldText<Part>): void {
     const known = this.#values.get(path)
     if (known === undefined) {
       this.#values.set(path, [value])

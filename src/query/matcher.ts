@@ -8,7 +8,7 @@ import { regexMatcher } from './regex-matcher.ts'
 import type { Predicate, TextPredicate } from './resolve.ts'
 import { NUMBER } from './sortable.ts'
 import { hasPieces, QUANTITY_TEXT, TERM_SEPARATOR, termOf, wordTerms } from './term.ts'
-import { pieces } from './tokens.ts'
+import { pieces } from './pieces.ts'
 import type { Comparison } from './typed-bounds.ts'
 
 export type DocumentMatcher = (
@@ -57,7 +57,7 @@ function compile(predicate: Predicate): Test {
       return word(predicate.path, predicate.word)
     case 'glob': {
       const matches = globMatcher(predicate.word)
-      const isLike = (value: string): boolean => [...pieces(value)].some(matches)
+      const isLike = (value: string): boolean => pieces(value).some(matches)
       return either(values(predicate.path, '=', isLike), values(predicate.path, '~', matches))
     }
     case 'exists':
@@ -82,7 +82,7 @@ function either(a: Test, b: Test): Test {
 }
 
 function word(path: string, folded: string): Test {
-  if (!hasPieces(path)) return values(path, '=', (value) => pieces(value).has(folded))
+  if (!hasPieces(path)) return values(path, '=', (value) => pieces(value).includes(folded))
   const wanted = wordTerms(path, folded)
   return ({ terms }) => wanted.some((term) => terms.has(term))
 }

@@ -6,16 +6,10 @@
 /** A value is cut to so many UTF-8 bytes before it reaches any store: Lucene refuses longer keywords (32,766 of UTF-16). */
 export const MAX_VALUE_BYTES = 8_191
 
-/** Longer values are found by their exact text and by free text, not by their pieces. */
-const MAX_PIECED_CHARS = 256
-
 /** Runs of anything but white space, ASCII punctuation and the general and CJK punctuation of Unicode. */
-const WORD = /[^\0-\x2f\x3a-\x40\x5b-\x60\x7b-\xa0\u1680\u2000-\u206f\u3000-\u303f]+/g
+export const WORD = /[^\0-\x2f\x3a-\x40\x5b-\x60\x7b-\xa0\u1680\u2000-\u206f\u3000-\u303f]+/g
 
 const SEPARATOR = /^[\0-\x2f\x3a-\x40\x5b-\x60\x7b-\xa0\u2000-\u206f\u3000-\u303f]/
-
-/** Runs without `: @ = ,` and the like; only the last and weakest separators stay: `.`, `-`, `_`. */
-const PART = /[^:@=,;|()[\]{}<>"'`!?#$%^&*+~\\/\s]+/g
 
 const CONTROL = /[\0-\x1f\x7f]/g
 const UNUSUAL = /[\0-\x1f\x7f\ud800-\udfff]/
@@ -61,26 +55,6 @@ export function exactValue(text: string): string {
 /** True where the only piece of a value is the value itself. */
 export function isSimple(value: string): boolean {
   return SIMPLE.test(value)
-}
-
-/**
- * The words by which `field:word` finds a value, folded: the value itself and what stands between its separators, at each
- * of three levels (`/` and white space, then `: @ = ,` and the like, then every separator). For
- * `docker.io/library/nginx:1.25`: the whole, `docker.io`, `library`, `nginx:1.25`, `nginx`, `1.25`, `docker`, `io`, `1`, `25`.
- * A value that is too long has only itself.
- */
-export function pieces(value: string): ReadonlySet<string> {
-  const whole = foldCase(value)
-  const found = new Set([whole])
-  if (value.length > MAX_PIECED_CHARS || isSimple(whole)) return found
-  const segments = /[/\s]/.test(whole) ? whole.split(/[/\s]+/) : [whole]
-  for (const segment of segments) {
-    if (segment !== '') found.add(segment)
-    const parts = segment.match(PART)
-    if (parts !== null && parts[0] !== segment) for (const part of parts) found.add(part)
-  }
-  for (const word of whole.match(WORD) ?? []) found.add(word)
-  return found
 }
 
 /** The longest beginning of whole characters that fits into so many UTF-8 bytes. */

@@ -16,15 +16,15 @@ import {
   VERSION,
   type SortableMark,
 } from './sortable.ts'
-import { keyedPath, type PathSpelling } from './term.ts'
-import { piecedLines, quantityLines, textLines, wordLines } from './term-text.ts'
+import { keyedPath } from './term.ts'
+import { piecedTerms, quantityTerms, textTerms, type TermForm } from './term-form.ts'
 import { exactValue } from './tokens.ts'
+import { wordLines } from './word-text.ts'
 
-export interface FieldText {
+export interface FieldText<Part> {
   /** In the form of `exactValue`. */
   readonly value: string
-  /** One on each line. */
-  readonly terms: string
+  readonly terms: Part
   readonly sortKey: string
   /** Whether it is of the field's type, which is more than text. */
   readonly typed: boolean
@@ -32,14 +32,14 @@ export interface FieldText {
   readonly words: string
 }
 
-export interface TypedField {
+export interface TypedField<Part> {
   readonly path: string
   /** What is not of the field's type is taken as text. */
-  of(text: string): FieldText
+  of(text: string): FieldText<Part>
 }
 
-export interface KeyedText {
-  readonly terms: string
+export interface KeyedText<Part> {
+  readonly terms: Part
   readonly words: string
 }
 
@@ -53,50 +53,50 @@ const IN_FREE_TEXT: ReadonlySet<string> = new Set(['image', 'node', 'ip', 'owner
 /** A longer annotation is data; only its key stands in the free text. */
 const MAX_ANNOTATION_WORDS = 1_024
 
-/** For documents whose terms spell their paths in one way. */
-export class FieldTexts {
-  readonly spell: PathSpelling
-  readonly #fields = new Map<string, TypedField>()
-  readonly #piecedFields = new Map<string, (text: string) => string>()
-  readonly #labels = new Map<string, (value: string) => KeyedText>()
-  readonly #annotations = new Map<string, (value: string) => KeyedText>()
+/** For documents whose terms are of one form. */
+export class FieldTexts<Part> {
+  readonly #form: TermForm<Part, unknown>
+  readonly #fields = new Map<string, TypedField<Part>>()
+  readonly #piecedFields = new Map<string, (text: string) => Part>()
+  readonly #labels = new Map<string, (value: string) => KeyedText<Part>>()
+  readonly #annotations = new Map<string, (value: string) => KeyedText<Part>>()
 
-  constructor(spell: PathSpelling) {
-    this.spell = spell
+  constructor(form: TermForm<Part, unknown>) {
+    this.#form = form
   }
 
-  field(path: string, type: ColumnType): TypedField {
+  field(path: string, type: ColumnType): TypedField<Part> {
     return remembered(this.#fields, `${type} ${path}`, MAX_FIELDS, () => {
-      const spelled = this.spell(path)
-      return { path, of: textMemo((text) => fieldText(path, spelled, type, text)) }
+      const terms = this.#form.of(path)
+      return { path, of: textMemo((text) => fieldText({ path, type, terms }, text)) }
     })
   }
 
   /** The terms of a field of identity. */
-  pieced(path: string, text: string): string {
+  pieced(path: string, text: string): Part {
     const of = remembered(this.#piecedFields, path, MAX_FIELDS, () => {
-      const spelled = this.spell(path)
-      return textMemo((value: string) => piecedLines(spelled, exactValue(value)))
+      const terms = this.#form.of(path)
+      return textMemo((value: string) => terms(piecedTerms(exactValue(value))))
     })
     return of(text)
   }
 
-  label(key: string, value: string): KeyedText {
+  label(key: string, value: string): KeyedText<Part> {
     const of = remembered(this.#labels, key, MAX_KEYS, () => {
-      const path = this.spell(keyedPath('label', key))
+      const terms = this.#form.of(keyedPath('label', key))
       return textMemo((text: string) => ({
-        terms: piecedLines(path, exactValue(text)),
+        terms: terms(piecedTerms(exactValue(text))),
         words: wordLines(`${key}=${text}`),
       }))
     })
     return of(value)
   }
 
-  annotation(key: string, value: string): KeyedText {
+  annotation(key: string, value: string): KeyedText<Part> {
     const of = remembered(this.#annotations, key, MAX_KEYS, () => {
-      const path = this.spell(keyedPath('annotation', key))
+      const terms = this.#form.of(keyedPath('annotation', key))
       return textMemo((text: string) => ({
-        terms: textLines(path, text),
+        terms: terms(textTerms(text)),
         words: wordLines(text.length > MAX_ANNOTATION_WORDS ? key : `${key}=${text}`),
       }))
     })
@@ -113,24 +113,30 @@ function remembered<Value>(known: Map<string, Value>, key: string, max: number, 
   return found
 }
 
-function fieldText(path: string, spelled: string, type: ColumnType, text: string): FieldText {
+interface FieldForm<Part> {
+  readonly path: string
+  readonly type: ColumnType
+  readonly terms: (terms: readonly string[]) => Part
+}
+
+function fieldText<Part>({ path, type, terms }: FieldForm<Part>, text: string): FieldText<Part> {
   const value = exactValue(text)
   const found = typedKey(type, value)
   return {
     value,
-    terms: fieldTerms(spelled, type, value, found),
+    terms: terms(fieldTerms(type, value, found)),
     sortKey: found === undefined ? sortableText(value) : found.mark + found.key,
     typed: found !== undefined,
     words: IN_FREE_TEXT.has(path) ? wordLines(text) : '',
   }
 }
 
-function fieldTerms(path: string, type: ColumnType, value: string, found: TypedKey | undefined): string {
-  if (type === 'quantity') return quantityLines(path, value)
-  if (found === undefined) return piecedLines(path, value)
-  const key = path + found.mark + found.key
-  if (found.mark === VERSION) return `${piecedLines(path, value)}\n${key}`
-  return found.mark === IP ? `${path}=${value}\n${key}` : key
+function fieldTerms(type: ColumnType, value: string, found: TypedKey | undefined): readonly string[] {
+  if (type === 'quantity') return quantityTerms(value)
+  if (found === undefined) return piecedTerms(value)
+  const key = found.mark + found.key
+  if (found.mark === VERSION) return [...piecedTerms(value), key]
+  return found.mark === IP ? [`=${value}`, key] : [key]
 }
 
 interface TypedKey {

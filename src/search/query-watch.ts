@@ -18,6 +18,7 @@ import { apiVersionOf, groupResourceKey } from '../kube/group-version.ts'
 import type { VersionMap } from '../kube/multi-cluster-version.ts'
 import { expired } from '../kube/status-error.ts'
 import { DocumentBuilder } from '../query/document.ts'
+import { TERM_LINES } from '../query/term-lines.ts'
 import { documentMatcher } from '../query/matcher.ts'
 import type { Predicate } from '../query/resolve.ts'
 import { ALL_TERM, termOf, wordTerms } from '../query/term.ts'
@@ -60,7 +61,7 @@ class QueryWatch {
   readonly #sees: ReturnType<typeof visibilityOf>
   readonly #stream: EventStream
   readonly #signature: string
-  readonly #builder = new DocumentBuilder()
+  readonly #builder = new DocumentBuilder(TERM_LINES)
   readonly #breather = new Breather()
   readonly #versions = new Map<string, VersionMap>()
   readonly #ended = new AbortController()

@@ -3,7 +3,8 @@ import type { Field, FieldCatalog } from '../query/fields.ts'
 import { parseQuery } from '../query/parser.ts'
 import { resolveQuery, type Predicate, type ResolvedQuery } from '../query/resolve.ts'
 import type { QueryNode } from '../query/ast.ts'
-import { foldCase, pieces } from '../query/tokens.ts'
+import { pieces } from '../query/pieces.ts'
+import { foldCase } from '../query/tokens.ts'
 import type { ClusterName } from '../kube/names.ts'
 import { clusterNotFound, parseClusterFilter } from './cluster-filter.ts'
 import type { SearchParts } from './search-parts.ts'
@@ -62,5 +63,5 @@ function isCluster(field: Field | undefined): boolean {
 }
 
 function isNamed(name: string, text: string, operator: string): boolean {
-  return operator === ':' ? pieces(name).has(foldCase(text)) : name === text
+  return operator === ':' ? pieces(name).includes(foldCase(text)) : name === text
 }

@@ -7,6 +7,7 @@ import type { JsonObject } from '../kube/columns/column.ts'
 import { parseExact } from '../kube/json-exact.ts'
 import { badRequest } from '../kube/status-error.ts'
 import { DocumentBuilder } from '../query/document.ts'
+import { TERM_LINES } from '../query/term-lines.ts'
 import { emptySecrets, mayEmbedSecrets } from '../query/embedded-secrets.ts'
 import type { SearchCursor, SearchHit, SearchRequest, SearchResult, SearchStore } from '../query/search-request.ts'
 import { compareSortKeys, identitySortKey, isKeyedByValue, valueSortKey, type SortKey } from '../query/sort-keys.ts'
@@ -53,7 +54,7 @@ export async function searchByValues(
 class Keys {
   readonly #objects: FoundObjects
   readonly #sort: SearchRequest['sort']
-  readonly #builder = new DocumentBuilder()
+  readonly #builder = new DocumentBuilder(TERM_LINES)
   readonly #breather = new Breather()
 
   constructor(objects: FoundObjects, sort: SearchRequest['sort']) {

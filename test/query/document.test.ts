@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { columnsOf } from '../../src/kube/columns/index.ts'
 import { DocumentBuilder, type SearchDocument } from '../../src/query/document.ts'
+import { TERM_LINES } from '../../src/query/term-lines.ts'
 import { fieldValues } from '../../src/query/field-values.ts'
 import { isIndexedPath } from '../../src/query/index-rules.ts'
 import { allFields } from '../support/search.ts'
@@ -18,7 +19,7 @@ const identity = {
   resourceVersion: '7',
 }
 
-const builder = new DocumentBuilder()
+const builder = new DocumentBuilder(TERM_LINES)
 
 function documentOf(object: object, of: Partial<typeof identity> = {}): SearchDocument {
   const whole = { ...identity, ...of }

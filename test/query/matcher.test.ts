@@ -4,6 +4,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { columnsOf } from '../../src/kube/columns/index.ts'
 import { DocumentBuilder } from '../../src/query/document.ts'
+import { TERM_LINES } from '../../src/query/term-lines.ts'
 import { documentMatcher } from '../../src/query/matcher.ts'
 import { parseQuery } from '../../src/query/parser.ts'
 import { resolveQuery } from '../../src/query/resolve.ts'
@@ -14,7 +15,7 @@ import { allFields as fields } from '../support/search.ts'
 
 test('a document satisfies what the naive oracle says it does', { timeout: 60_000 }, () => {
   const oracle = new QueryOracle(fields, FAKE_EPOCH_MS)
-  const builder = new DocumentBuilder()
+  const builder = new DocumentBuilder(TERM_LINES)
   const queries = fc.array(queryArbitrary, { minLength: 12, maxLength: 12 })
   const property = fc.property(objectsArbitrary, queries, (objects, asked) => {
     const documents = objects.map(({ identity, object }) =>

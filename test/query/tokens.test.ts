@@ -2,7 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { globMatcher } from '../../src/query/glob.ts'
-import { cutUtf8, exactValue, MAX_VALUE_BYTES, pieces, words } from '../../src/query/tokens.ts'
+import { pieces } from '../../src/query/pieces.ts'
+import { cutUtf8, exactValue, MAX_VALUE_BYTES, words } from '../../src/query/tokens.ts'
 
 test('words split at every separator and fold case', () => {
   assert.deepEqual(words('Web-frontend_v1.2/x:y'), ['web', 'frontend', 'v1', '2', 'x', 'y'])
@@ -38,6 +39,27 @@ test('pieces are the value and what stands between its separators, at each level
   assert.deepEqual([...pieces('Running')], ['running'])
   assert.deepEqual([...pieces('')], [''])
   assert.deepEqual([...pieces('x-y'.repeat(100))], ['x-y'.repeat(100)])
+})
+
+test('pieces of ASCII are those of the rule for all characters', () => {
+  const characters = Array.from({ length: 127 - 32 }, (_, i) => String.fromCharCode(32 + i))
+  const likely = fc.constantFrom('a', 'B', '1', '-', '.', '_', '/', ':', '=', ' ', ',')
+  const text = fc.array(fc.oneof(likely, fc.constantFrom(...characters)), { maxLength: 40 })
+  fc.assert(
+    fc.property(text, (drawn) => {
+      const value = drawn.join('')
+      const whole = value.toLowerCase()
+      const segments = whole.split(/[/\s]+/)
+      const parts = whole.split(/[^a-z0-9._-]+/)
+      const expected = new Set([whole, ...segments, ...parts, ...words(value)])
+      if (whole !== '') expected.delete('')
+      assert.deepEqual([...pieces(value)].sort(), [...expected].sort())
+      // What is beyond ASCII goes another way.
+      const beyond = [...pieces(`${value} é`)].filter((piece) => !piece.endsWith('é'))
+      assert.deepEqual(new Set([whole, ...beyond]), new Set([whole, ...pieces(value)]))
+    }),
+    { numRuns: 3_000 },
+  )
 })
 
 test('exact values keep their case, lose control characters and are cut at whole characters', () => {

@@ -2,7 +2,7 @@
 import { TIME_UNIT_CHARS, type Dimension } from '../../query/search-request.ts'
 import { NUMBER, TIME } from '../../query/sortable.ts'
 import { QUANTITY_TEXT } from '../../query/term.ts'
-import { UNIT_MARKS } from './engine-terms.ts'
+import { UNIT_MARKS } from './term-marks.ts'
 import { hasAny, placeOf } from './filter.ts'
 import { ANY_END, literalRegex, not, type Query } from './query.ts'
 import { FIELD, NAMED_FIELDS } from './schema.ts'

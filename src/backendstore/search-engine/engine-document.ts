@@ -12,18 +12,19 @@ import { DocumentBuilder, type SearchDocument } from '../../query/document.ts'
 import { emptySecrets, mayEmbedSecrets } from '../../query/embedded-secrets.ts'
 import { isIndexedAnnotation } from '../../query/index-rules.ts'
 import { identitySortKey } from '../../query/sort-keys.ts'
-import { BOUNDARY } from '../../query/term-text.ts'
 import { foldCase } from '../../query/tokens.ts'
+import { BOUNDARY } from '../../query/word-text.ts'
 import type { Upsert } from '../backend-store.ts'
 import { entryHash } from '../digest.ts'
-import { cutWord, engineTerms, MAX_WORD_CHARS } from './engine-terms.ts'
+import { ENGINE_TERMS, type EngineTerms } from './engine-terms.ts'
 import { shardKey, tieOf } from './keys.ts'
 import { ROOT } from './schema.ts'
+import { cutWord, MAX_WORD_CHARS } from './term-marks.ts'
 import { rightsTerms } from './visible.ts'
 
 /** Builds documents; keeps what it learns of paths, so use one for many objects. */
 export class EngineDocuments {
-  readonly #builder = new DocumentBuilder()
+  readonly #builder = new DocumentBuilder(ENGINE_TERMS)
 
   /** JSON in one line. Throws `SyntaxError` for bytes that are no JSON. */
   build(change: Upsert): string {
@@ -33,16 +34,13 @@ export class EngineDocuments {
   }
 }
 
-/** The words are written as text, since there is nothing in them to escape. */
-function ownFields(change: Upsert, document: SearchDocument): string {
-  const { value, labels, paths, terms } = engineTerms(document)
-  const { nameWords, strongWords, otherWords } = document
+type EngineDocument = SearchDocument<EngineTerms>
+
+/** Terms and words are JSON already: of words there is nothing to escape. */
+function ownFields(change: Upsert, document: EngineDocument): string {
+  const { terms, nameWords, strongWords, otherWords } = document
   const fields = JSON.stringify({
-    value,
     order: orderKeys(change, document),
-    labels,
-    paths,
-    terms,
     folded: foldCase(change.name),
     tie: tieOf(change),
     shard: shardKey(change),
@@ -50,8 +48,9 @@ function ownFields(change: Upsert, document: SearchDocument): string {
     resourceVersion: change.resourceVersion,
     hash: entryHash(change),
   })
+  const lists = `"value":${terms.value},"labels":${terms.labels},"paths":${terms.paths},"terms":${terms.terms}`
   const text = `{"name":${valuesOf(nameWords)},"strong":${valuesOf(strongWords)},"other":${valuesOf(otherWords)}}`
-  return `${fields.slice(0, -1)},"text":${text},"words":${distinctWords(document)}}`
+  return `${fields.slice(0, -1)},${lists},"text":${text},"words":${distinctWords(document)}}`
 }
 
 /** Lines of words; a boundary makes another value, across which no phrase matches. */
@@ -60,7 +59,7 @@ function valuesOf(words: string): string {
   return `["${cutLines(words).replaceAll(`\n${BOUNDARY}\n`, '","').replaceAll('\n', ' ')}"]`
 }
 
-function distinctWords({ nameWords, strongWords, otherWords }: SearchDocument): string {
+function distinctWords({ nameWords, strongWords, otherWords }: EngineDocument): string {
   const found = new Set(cutLines(`${nameWords}\n${strongWords}\n${otherWords}`).split('\n'))
   found.delete('')
   found.delete(BOUNDARY)
@@ -81,7 +80,7 @@ function hasLongLine(text: string): boolean {
 }
 
 /** Identity sorts by what it is. */
-function orderKeys(change: Upsert, { sortKeys }: SearchDocument): object {
+function orderKeys(change: Upsert, { sortKeys }: EngineDocument): object {
   const own = IDENTITY.flatMap((field) => {
     const key = identitySortKey(change, field)
     return key === undefined || key === null ? [] : [[field, key] as const]
@@ -93,7 +92,7 @@ const IDENTITY = ['cluster', 'kind', 'group', 'apiversion', 'resource', 'namespa
 
 const SPEC_AND_STATUS = new KeyMatcher(['spec', 'status'])
 
-function legacyFields(change: Upsert, { object }: SearchDocument): object {
+function legacyFields(change: Upsert, { object }: EngineDocument): object {
   const metadata = record(object['metadata'])
   const { creationTimestamp, deletionTimestamp } = metadata
   const bytes = asBuffer(change.bytes)

@@ -1,125 +1,171 @@
 /**
- * A document's terms as an engine's fields. Terms of a named field are values of a field of their own; those of labels and
- * of paths keep the path. What results are counted by has doc values, what only finds (pieces of texts, versions, addresses)
- * has none. An engine cannot cut or join keys while it counts, so that is done here: a quantity written as text is no `$`
- * term where the document has that number as `#`, and a time of a named field has a term for each of its units.
+ * A document's terms as an engine's fields, in JSON. Terms of a named field are values of a field of their own; those of
+ * labels and of paths keep the path. What results are counted by has doc values, what only finds (pieces of texts, versions,
+ * addresses) has none. An engine cannot cut or join keys while it counts, so that is done here: a quantity written as text is
+ * no `$` term where the document has that number as `#`, and a time of a named field has a term for each of its units.
  */
-import type { SearchDocument } from '../../query/document.ts'
 import { TIME_UNIT_CHARS, type TimeUnit } from '../../query/search-request.ts'
 import { NUMBER, TIME } from '../../query/sortable.ts'
-import { hasPieces, QUANTITY_TEXT, TERM_SEPARATOR } from '../../query/term.ts'
-import { isSimple, pieces } from '../../query/tokens.ts'
+import { hasPieces, QUANTITY_TEXT } from '../../query/term.ts'
+import {
+  MAX_TERM_CHARS,
+  numberKey,
+  otherPieces,
+  textKey,
+  type TermForm,
+  type TermSheet,
+} from '../../query/term-form.ts'
+import { exactValue } from '../../query/tokens.ts'
+import { textMemo } from '../../util/text-memo.ts'
+import { SEPARATOR, UNIT_MARKS } from './term-marks.ts'
 import { NAMED_FIELDS } from './schema.ts'
 
-/** In the place of `TERM_SEPARATOR`, which JSON writes with six characters; it stands in no path and no value either. */
-export const SEPARATOR = '\u007f'
-
-/** Of times: their first characters. */
-export const UNIT_MARKS: Readonly<Record<TimeUnit, string>> = {
-  year: 'y',
-  month: 'm',
-  day: 'd',
-  hour: 'h',
-  minute: 'i',
-}
-
+/** Each a JSON text. */
 export interface EngineTerms {
-  /** By named field: mark and value. */
-  readonly value: Readonly<Record<string, readonly string[]>>
-  readonly labels: readonly string[]
-  readonly paths: readonly string[]
-  readonly terms: readonly string[]
+  /** An object: by named field a list of mark and value. */
+  readonly value: string
+  /** Lists. */
+  readonly labels: string
+  readonly paths: string
+  readonly terms: string
 }
 
-interface Draft {
-  readonly value: Record<string, string[]>
-  readonly labels: string[]
-  readonly paths: string[]
-  readonly terms: string[]
+/** The terms of one value of a path. Items are JSON strings with their quotes, lists of them have commas between. */
+export interface EnginePart {
+  /** A named field, or which list counted terms go to. */
+  readonly target: string
+  readonly counted: readonly string[]
+  readonly countedList: string
+  readonly foundList: string
+  /** Of all terms, as `MAX_TERM_CHARS` counts. */
+  readonly chars: number
 }
 
-export function engineTerms({ terms }: Pick<SearchDocument, 'terms'>): EngineTerms {
-  const draft: Draft = { value: {}, labels: [], paths: [], terms: [] }
-  const numbers = new Set<string>()
-  const quantities: [path: string, key: string][] = []
-  for (const line of terms.split('\n')) {
-    const separator = line.indexOf(TERM_SEPARATOR)
-    if (separator <= 0) continue // the term that all have
-    const path = line.slice(0, separator)
-    const mark = line[separator + 1] ?? ''
-    const value = line.slice(separator + 2)
-    if (mark === NUMBER) numbers.add(`${path}${SEPARATOR}${value}`)
-    if (mark === QUANTITY_TEXT) quantities.push([path, value])
-    else addTerm(draft, path, mark, value)
+/** No field has such a name. */
+const LABELS = '.labels'
+const PATHS = '.paths'
+
+export const ENGINE_TERMS: TermForm<EnginePart, EngineTerms> = {
+  spell: (path) => jsonContent(path) + SEPARATOR,
+  of(path) {
+    const target = NAMED_FIELDS.has(path) ? path : path.startsWith('label.') ? LABELS : PATHS
+    return (terms) => partOf({ path, target }, terms)
+  },
+  sheet: () => new EngineSheet(),
+}
+
+function partOf({ path, target }: { path: string; target: string }, terms: readonly string[]): EnginePart {
+  const isNamed = target !== LABELS && target !== PATHS
+  const before = isNamed ? '' : path + SEPARATOR
+  const counted: string[] = []
+  const found: string[] = []
+  const find = (term: string): number => found.push(JSON.stringify(path + SEPARATOR + term))
+  for (const term of terms) {
+    const mark = term.charAt(0)
+    if (mark !== '=' && mark !== NUMBER && mark !== TIME && mark !== QUANTITY_TEXT) {
+      find(term)
+      continue
+    }
+    counted.push(JSON.stringify(before + term))
+    const value = term.slice(1)
+    if (mark === '=' && !hasPieces(path)) for (const piece of otherPieces(value)) find(`~${piece}`)
+    if (mark === TIME && isNamed) {
+      for (const [unit, chars] of Object.entries(TIME_UNIT_CHARS))
+        counted.push(JSON.stringify(UNIT_MARKS[unit as TimeUnit] + value.slice(0, chars)))
+    }
   }
-  for (const [path, key] of quantities) {
-    if (!numbers.has(`${path}${SEPARATOR}${key}`)) addCounted(draft, path, QUANTITY_TEXT, key)
-  }
-  return draft
+  const chars = terms.reduce((sum, term) => sum + path.length + term.length + 2, 0)
+  return { target, counted, countedList: counted.join(','), foundList: found.join(','), chars }
 }
 
-function addTerm(draft: Draft, path: string, mark: string, value: string): void {
-  switch (mark) {
-    case '=':
-      addCounted(draft, path, mark, value)
-      if (!hasPieces(path)) addPieces(draft, path, value)
+class EngineSheet implements TermSheet<EnginePart, EngineTerms> {
+  readonly #values = new Map<string, Pick<EnginePart, 'counted' | 'countedList'>>()
+  #labels = ''
+  #paths = ''
+  #found = ''
+  #chars = 0
+  /** Of paths, as their items are. */
+  readonly #numbers: string[] = []
+  readonly #quantities: [spelled: string, key: string][] = []
+
+  add(part: EnginePart): void {
+    if (this.#chars >= MAX_TERM_CHARS) return
+    this.#chars += part.chars
+    if (part.foundList !== '') this.#found = joined(this.#found, part.foundList)
+    if (part.target === PATHS) this.#paths = joined(this.#paths, part.countedList)
+    else if (part.target === LABELS) this.#labels = joined(this.#labels, part.countedList)
+    else this.#addValue(part)
+  }
+
+  text(spelled: string, text: string): void {
+    if (this.#chars >= MAX_TERM_CHARS) return
+    const value = exactValue(text)
+    const key = textKey(value)
+    if (key.startsWith(TIME)) return this.#count(spelled, key)
+    this.#count(spelled, `=${jsonContent(value)}`)
+    if (key !== '') this.#quantities.push([spelled, key])
+    const before = `"${spelled}~`
+    for (const piece of piecesInJson(value)) this.#found = joined(this.#found, `${before}${piece}"`)
+  }
+
+  number(spelled: string, text: string): void {
+    if (this.#chars >= MAX_TERM_CHARS) return
+    const key = numberKey(text)
+    if (key === '') return this.#count(spelled, `=${text}`)
+    this.#count(spelled, NUMBER + key)
+    this.#numbers.push(spelled + key)
+  }
+
+  boolean(spelled: string, text: string): void {
+    if (this.#chars < MAX_TERM_CHARS) this.#count(spelled, `=${text}`)
+  }
+
+  empty(spelled: string): void {
+    if (this.#chars >= MAX_TERM_CHARS) return
+    this.#chars += spelled.length + 2
+    this.#found = joined(this.#found, `"${spelled}+"`)
+  }
+
+  finish(): EngineTerms {
+    if (this.#quantities.length > 0) this.#countQuantities()
+    let value = ''
+    for (const [field, { countedList }] of this.#values) value = joined(value, `"${field}":[${countedList}]`)
+    const [labels, paths, terms] = [`[${this.#labels}]`, `[${this.#paths}]`, `[${this.#found}]`]
+    return { value: `{${value}}`, labels, paths, terms }
+  }
+
+  /** Several values of a field may share a key (two times of a day): a document has it once. */
+  #addValue({ target, counted, countedList }: EnginePart): void {
+    const known = this.#values.get(target)
+    if (known === undefined) {
+      this.#values.set(target, { counted, countedList })
       return
-    case NUMBER:
-      return addCounted(draft, path, mark, value)
-    case TIME:
-      addCounted(draft, path, mark, value)
-      if (NAMED_FIELDS.has(path)) {
-        for (const [unit, chars] of Object.entries(TIME_UNIT_CHARS)) {
-          addCounted(draft, path, UNIT_MARKS[unit as TimeUnit], value.slice(0, chars))
-        }
-      }
-      return
-    default:
-      draft.terms.push(path + SEPARATOR + mark + value)
+    }
+    const all = [...new Set([...known.counted, ...counted])]
+    this.#values.set(target, { counted: all, countedList: all.join(',') })
+  }
+
+  #count(spelled: string, term: string): void {
+    this.#chars += spelled.length + term.length + 1
+    this.#paths = joined(this.#paths, `"${spelled}${term}"`)
+  }
+
+  #countQuantities(): void {
+    const numbers = new Set(this.#numbers)
+    for (const [spelled, key] of this.#quantities) {
+      if (!numbers.has(spelled + key.slice(QUANTITY_TEXT.length))) this.#count(spelled, key)
+    }
   }
 }
 
-/** Several values may share a key (two times of a day): a document has it once. */
-function addCounted(draft: Draft, path: string, mark: string, value: string): void {
-  if (NAMED_FIELDS.has(path)) {
-    const values = (draft.value[path] ??= [])
-    if (!values.includes(mark + value)) values.push(mark + value)
-  } else if (path.startsWith('label.')) {
-    draft.labels.push(path + SEPARATOR + mark + value)
-  } else {
-    draft.paths.push(path + SEPARATOR + mark + value)
-  }
+function joined(list: string, items: string): string {
+  return list === '' ? items : `${list},${items}`
 }
 
-/** What other stores look up in their vocabulary: the words of a text at a path (`hasPieces`). */
-function addPieces(draft: Draft, path: string, value: string): void {
-  if (isSimple(value)) return
-  const before = `${path}${SEPARATOR}~`
-  for (const piece of otherPieces(value)) draft.terms.push(before + piece)
-}
+/** Of the pieces of a text, which come again and again (images, mounts, keys of tolerations). */
+const piecesInJson = textMemo((value) => otherPieces(value).map(jsonContent))
 
-/** Most texts come again and again (images, mounts, keys of tolerations): about 300 B each. */
-const MAX_KNOWN = 4_096
-const known = new Map<string, readonly string[]>()
-
-function otherPieces(value: string): readonly string[] {
-  let found = known.get(value)
-  if (found === undefined) {
-    found = [...pieces(value)].filter((piece) => piece !== value)
-    if (known.size >= MAX_KNOWN) known.clear()
-    known.set(copyOf(value), found)
-  }
-  return found
-}
-
-/** Cut out of a document, which it would keep in memory whole. */
-function copyOf(text: string): string {
-  return Buffer.from(text, 'utf16le').toString('utf16le')
-}
-
-/** The whitespace analyzer cuts longer words into several. */
-export const MAX_WORD_CHARS = 255
-
-export function cutWord(word: string): string {
-  return word.length > MAX_WORD_CHARS ? word.slice(0, MAX_WORD_CHARS).toWellFormed() : word
+/** A text without control characters and lone surrogates as it stands between the quotes of a JSON string. */
+function jsonContent(text: string): string {
+  return text.includes('"') || text.includes('\\') ? JSON.stringify(text).slice(1, -1) : text
 }

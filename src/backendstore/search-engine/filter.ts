@@ -3,7 +3,7 @@ import { luceneRegex } from '../../query/regex-lucene.ts'
 import type { Predicate, TextPredicate } from '../../query/resolve.ts'
 import { NUMBER } from '../../query/sortable.ts'
 import { QUANTITY_TEXT, type TermMark } from '../../query/term.ts'
-import { cutWord, SEPARATOR } from './engine-terms.ts'
+import { cutWord, SEPARATOR } from './term-marks.ts'
 import { and, anyOf, EVERYTHING, literalWildcard, not, or, type Query } from './query.ts'
 import { FIELD, NAMED_FIELDS } from './schema.ts'
 

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto'
 import type { GroupResource } from '../../kube/group-version.ts'
 import type { ObjectName, ShardIdentity } from '../backend-store.ts'
-import { SEPARATOR } from './engine-terms.ts'
+import { SEPARATOR } from './term-marks.ts'
 
 /** Between the parts of a key: lower than any character of a name, so that keys stand in the order of their parts. */
 export const KEY_SEPARATOR = '\u0001'

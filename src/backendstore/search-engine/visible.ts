@@ -1,7 +1,7 @@
 /** Narrows a search to the documents that a caller may see, by sets of terms as large as his rights. */
 import type { VisibleDocuments, VisibleResource } from '../../query/search-request.ts'
 import type { ObjectName, ShardIdentity } from '../backend-store.ts'
-import { SEPARATOR } from './engine-terms.ts'
+import { SEPARATOR } from './term-marks.ts'
 import { resourceName } from './keys.ts'
 import { anyOf, NOTHING, type Query } from './query.ts'
 import { FIELD } from './schema.ts'

@@ -8,7 +8,7 @@ import { regexMatcher } from '../../query/regex-matcher.ts'
 import type { Predicate, TextPredicate } from '../../query/resolve.ts'
 import { NUMBER, type SortableMark } from '../../query/sortable.ts'
 import { ALL_TERM, hasPieces, QUANTITY_TEXT, TERM_SEPARATOR, type TermMark } from '../../query/term.ts'
-import { pieces } from '../../query/tokens.ts'
+import { pieces } from '../../query/pieces.ts'
 import { after, encodeTerms, encodeToken, quoted, TOKEN_SEPARATOR } from './encoding.ts'
 import { keyRange } from './key-range.ts'
 import { pathSpelling, spellingsBelow } from './path-codes.ts'
@@ -89,7 +89,7 @@ class Compiler {
 
   #word(path: string, word: string): Filter {
     if (hasPieces(path)) return or(TEXT_MARKS.map((mark) => term(this.#spell(path) + mark + word)))
-    return this.#values(path, ['='], (value) => pieces(value).has(word))
+    return this.#values(path, ['='], (value) => pieces(value).includes(word))
   }
 
   #glob(path: string, pattern: string): Filter {
@@ -98,11 +98,9 @@ class Compiler {
       return or(TEXT_MARKS.map((mark) => prefixTerm(this.#spell(path) + mark + prefix)))
     }
     const matches = globMatcher(pattern)
-    return this.#values(path, TEXT_MARKS, (value, mark) => {
-      if (mark === '~') return matches(value)
-      for (const piece of pieces(value)) if (matches(piece)) return true
-      return false
-    })
+    return this.#values(path, TEXT_MARKS, (value, mark) =>
+      mark === '~' ? matches(value) : pieces(value).some(matches),
+    )
   }
 
   #compare(predicate: Predicate & { type: 'compare' }): Filter {

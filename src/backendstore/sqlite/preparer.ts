@@ -2,6 +2,7 @@
 import { crc32 } from 'node:zlib'
 import { columnsOf } from '../../kube/columns/index.ts'
 import { DocumentBuilder, type SearchDocument } from '../../query/document.ts'
+import { termLines } from '../../query/term-lines.ts'
 import type { Change, ShardIdentity, Upsert } from '../backend-store.ts'
 import { GrowingText } from '../growing-text.ts'
 import { encodeTerms } from './encoding.ts'
@@ -16,14 +17,14 @@ const TEXT_BYTES = 6 * 1024
 
 export class Preparer {
   readonly #codes: PathCodes
-  readonly #builder: DocumentBuilder
+  readonly #builder: DocumentBuilder<string, string>
   /** By resource: the paths of its sort keys, each at its place. They are a kind's fields, so they are few. */
   readonly #sortPaths = new Map<string, Map<string, number>>()
 
   /** `knownPaths`: those that have codes, by code. */
   constructor(knownPaths: readonly string[], maxPaths?: number) {
     this.#codes = new PathCodes(knownPaths, maxPaths)
-    this.#builder = new DocumentBuilder(this.#codes.spell)
+    this.#builder = new DocumentBuilder(termLines(this.#codes.spell))
   }
 
   prepare(batch: Iterable<Change>): PreparedBatch {

@@ -5,7 +5,8 @@
 import { globMatcher } from '../../../query/glob.ts'
 import { regexMatcher } from '../../../query/regex-matcher.ts'
 import type { Predicate } from '../../../query/resolve.ts'
-import { exactValue, pieces } from '../../../query/tokens.ts'
+import { pieces } from '../../../query/pieces.ts'
+import { exactValue } from '../../../query/tokens.ts'
 
 /** Of a sort key or, behind `=`, a text (`termOf`): a mark and what stands behind it. */
 export type ValueTest = (term: string) => boolean
@@ -23,7 +24,7 @@ export function valueTest(predicate: PathPredicate): ValueTest {
       return (term) => term === wanted
     }
     case 'word':
-      return ofText((text) => text === predicate.word || pieces(text).has(predicate.word))
+      return ofText((text) => text === predicate.word || pieces(text).includes(predicate.word))
     case 'glob':
       return globTest(predicate.word)
     case 'exists':
@@ -57,15 +58,10 @@ function ofText(test: (text: string) => boolean): ValueTest {
 function globTest(pattern: string): ValueTest {
   const prefix = /^([^*?]+)\*$/.exec(pattern)?.[1]
   if (prefix !== undefined) {
-    return ofText((text) => text.startsWith(prefix) || some(pieces(text), (piece) => piece.startsWith(prefix)))
+    return ofText((text) => text.startsWith(prefix) || pieces(text).some((piece) => piece.startsWith(prefix)))
   }
   const matches = globMatcher(pattern)
-  return ofText((text) => some(pieces(text), matches))
-}
-
-function some(texts: Iterable<string>, test: (text: string) => boolean): boolean {
-  for (const text of texts) if (test(text)) return true
-  return false
+  return ofText((text) => pieces(text).some(matches))
 }
 
 function comparison({ mark, comparison: sign, key }: Extract<PathPredicate, { type: 'compare' }>): ValueTest {
