@@ -9,7 +9,7 @@ import type { MemberClient } from '../fleet/member.ts'
 import { Counter, type Registry } from '../telemetry/metrics.ts'
 import type { Lifecycle } from './lifecycle.ts'
 import type { AuditConfig, AuditLogConfig, AuditWebhookConfig } from './options/audit-config.ts'
-import type { Runtime } from './service.ts'
+import type { Runtime } from './runtime.ts'
 
 export interface AuditParts {
   readonly runtime: Runtime

@@ -5,7 +5,7 @@ import { inClusterClient, kubeconfigClient } from '../fleet/kubeconfig/context-c
 import type { MemberClient } from '../fleet/member.ts'
 import type { Clock } from '../util/clock.ts'
 import { sleep } from '../util/sleep.ts'
-import type { Environment } from './options/config.ts'
+import type { Environment } from './options/environment.ts'
 
 export interface ClientLimits {
   readonly qps: number

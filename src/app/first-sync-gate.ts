@@ -2,7 +2,7 @@
  * Until the first sync is over nobody is answered from a cache that is not full: a list would be short without a word, and a
  * write would go to the control plane because its resource is not known to be registered.
  */
-import type { Route } from '../apiserver/create-listener.ts'
+import type { Route } from '../apiserver/route.ts'
 import { StatusError } from '../kube/status-error.ts'
 import type { SyncCheck } from './sync-check.ts'
 

@@ -2,7 +2,8 @@
 import type { IncomingMessage } from 'node:http'
 import type { Auditor } from '../apiserver/audit/auditor.ts'
 import { createApp, mountApp } from '../apiserver/create-app.ts'
-import { createListener, type Route } from '../apiserver/create-listener.ts'
+import { createListener } from '../apiserver/create-listener.ts'
+import type { Route } from '../apiserver/route.ts'
 import type { Authenticator } from '../apiserver/authn/authenticator.ts'
 import type { Authorizer } from '../apiserver/authz/authorizer.ts'
 import type { Cors } from '../apiserver/cors.ts'
@@ -15,7 +16,8 @@ import { listen, type ListenOptions, type RunningServer } from '../apiserver/ser
 import { SEARCH_GROUP, SEARCH_GROUP_VERSION } from '../api/resource-registry.ts'
 import type { Lifecycle } from './lifecycle.ts'
 import { stopServer, type ShutdownOptions } from './server-shutdown.ts'
-import type { Runtime, Service } from './service.ts'
+import type { Service } from './service.ts'
+import type { Runtime } from './runtime.ts'
 import { VERSION } from './version.ts'
 
 export interface HttpServerOptions {

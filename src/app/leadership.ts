@@ -6,7 +6,7 @@ import { LeaderElector } from '../leaderelection/leader-elector.ts'
 import { ALWAYS_LEADING, type Leadership } from '../leaderelection/leadership.ts'
 import type { Registry } from '../telemetry/metrics.ts'
 import type { LeaderElectionConfig } from './options/leader-election-config.ts'
-import type { Runtime } from './service.ts'
+import type { Runtime } from './runtime.ts'
 
 /** Leadership that has to be kept up as long as the service runs. */
 export interface FollowedLeadership extends Leadership {

@@ -2,7 +2,8 @@
 import { ListenError } from '../apiserver/server.ts'
 import { createLogger, standardError, type LogFormat } from '../telemetry/logger.ts'
 import { systemClock, systemRandom } from '../util/clock.ts'
-import { readCommandLine, UsageError, type CommandLine, type Config, type Environment } from './options/config.ts'
+import { readCommandLine, UsageError, type CommandLine, type Config } from './options/config.ts'
+import type { Environment } from './options/environment.ts'
 import { runCommand } from './run.ts'
 import { VERSION } from './version.ts'
 

@@ -5,7 +5,7 @@ import type { BackendStoreError } from '../backendstore/errors.ts'
 import type { ReopeningStore } from '../backendstore/reopening-store.ts'
 import type { Lifecycle } from './lifecycle.ts'
 import { openSearchStore, type SearchStoreOptions } from './search-store.ts'
-import type { Runtime } from './service.ts'
+import type { Runtime } from './runtime.ts'
 
 export interface OwnIndex {
   readonly store: ReopeningStore

@@ -13,7 +13,7 @@ import type { Clock } from '../util/clock.ts'
 import type { Lifecycle } from './lifecycle.ts'
 import type { PeersConfig } from './options/peers-config.ts'
 import { selfSigned } from './self-signed.ts'
-import type { Runtime } from './service.ts'
+import type { Runtime } from './runtime.ts'
 
 /** Writes every two seconds, and a little more where several write at once. */
 export const PEER_LIMITS = { qps: 10, burst: 20 }

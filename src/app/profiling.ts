@@ -3,7 +3,8 @@ import { createServer, type Server } from 'node:http'
 import { chmod, lstat, unlink } from 'node:fs/promises'
 import { createProfilingHandler, PROFILING_PREFIX } from '../apiserver/profiling/handler.ts'
 import { Profiler } from '../apiserver/profiling/profiler.ts'
-import { createListener, type Route } from '../apiserver/create-listener.ts'
+import { createListener } from '../apiserver/create-listener.ts'
+import type { Route } from '../apiserver/route.ts'
 import { allowAll } from '../apiserver/authz/authorizer.ts'
 import { guardLoopback } from '../apiserver/loopback-guard.ts'
 import { RequestMetrics } from '../apiserver/request-metrics.ts'
@@ -13,7 +14,7 @@ import { pathNotFound } from '../http/status-response.ts'
 import { createMetricsRegistry } from '../telemetry/metrics.ts'
 import type { Lifecycle } from './lifecycle.ts'
 import type { ProfilingConfig } from './options/profiling-config.ts'
-import type { Runtime } from './service.ts'
+import type { Runtime } from './runtime.ts'
 
 const NOBODY: UserInfo = { name: 'system:unsecured', uid: '', groups: ['system:masters'], extra: {} }
 

@@ -3,7 +3,7 @@ import { parseEncryptionConfiguration } from '../registry/encryption/encryption-
 import { PLAIN, type ValueTransformer } from '../registry/encryption/value-transformer.ts'
 import type { Lifecycle } from './lifecycle.ts'
 import type { EncryptionFile } from './options/etcd-config.ts'
-import type { Runtime } from './service.ts'
+import type { Runtime } from './runtime.ts'
 import { WatchedFiles } from './watched-files.ts'
 
 /** Rejects where the file cannot be used; later on what was in force before stays. */

@@ -4,7 +4,8 @@ import { ControlPlaneRights } from '../rights/control-plane-rights.ts'
 import { FleetRights } from '../rights/fleet-rights.ts'
 import type { Lifecycle } from './lifecycle.ts'
 import type { RightsMode, ServeConfig } from './options/config.ts'
-import type { Runtime, ServiceOptions } from './service.ts'
+import type { ServiceOptions } from './service.ts'
+import type { Runtime } from './runtime.ts'
 
 type RightsFactory = ServiceOptions['rights']
 

@@ -1,6 +1,6 @@
 /** Which handler answers which path, joined with what it reads from. */
 import { SEARCH_GROUP_VERSION } from '../api/resource-registry.ts'
-import type { Route } from '../apiserver/create-listener.ts'
+import type { Route } from '../apiserver/route.ts'
 import {
   createResourceRegistriesHandler,
   type ResourceRegistriesHandlerOptions,
@@ -15,6 +15,7 @@ import type { Rights } from '../http/rights.ts'
 import type { LiveBudget } from '../proxy/live/live-budget.ts'
 import type { WriteServices } from '../proxy/write/write.ts'
 import type { Plugin } from '../proxy/plugin.ts'
+import type { WriteGuard } from '../proxy/write-guard.ts'
 import { createProxyHandler } from '../proxy/framework.ts'
 import { createCachePlugin } from '../proxy/plugins/cache.ts'
 import { createClusterPlugin } from '../proxy/plugins/cluster.ts'
@@ -31,7 +32,7 @@ import type { NativeSearch } from '../query/native-search.ts'
 import type { Registry } from '../telemetry/metrics.ts'
 import { whenSynced } from './first-sync-gate.ts'
 import type { SearchSource } from './search-source.ts'
-import type { ServiceOptions } from './service.ts'
+import type { Runtime } from './runtime.ts'
 import type { SyncCheck } from './sync-check.ts'
 
 export interface PluginParts extends WriteServices {
@@ -54,7 +55,19 @@ export interface RouteParts extends SearchParts {
   readonly discovery: DiscoveryTracker
 }
 
-export function routesOf(options: ServiceOptions, parts: PluginParts, more: RouteParts): Route[] {
+/** What a command decides of its routes. */
+export interface RouteOptions {
+  readonly runtime: Runtime
+  /** `search/…` and `proxying/…` are served. */
+  readonly search: boolean
+  readonly proxy: boolean
+  /** Of a server that is read-only by itself; undefined: the clusters say who may change what. */
+  readonly writeGuard?: WriteGuard | undefined
+  /** The last plugin of the proxy: what nobody registered. */
+  readonly lastPlugin: (parts: PluginParts & PluginFields) => Plugin
+}
+
+export function routesOf(options: RouteOptions, parts: PluginParts, more: RouteParts): Route[] {
   const prefix = `/apis/${SEARCH_GROUP_VERSION}/resourceregistries`
   const fields = createSchemaFields({ ...parts, clock: options.runtime.clock })
   const gated = (route: Route): Route => whenSynced(more.sync, route)
@@ -88,7 +101,7 @@ interface SearchParts {
 }
 
 function searchRoutes(
-  { search, runtime: { clock } }: ServiceOptions,
+  { search, runtime: { clock } }: RouteOptions,
   { fleet, cache, columns, fields, ...parts }: PluginParts & PluginFields,
   { known }: DiscoveryTracker,
   { source, native, letters, metrics }: SearchParts,
@@ -125,7 +138,7 @@ function searchRoutes(
 }
 
 function proxyRoutes(
-  { proxy, writeGuard: guard, lastPlugin, runtime: { clock, random } }: ServiceOptions,
+  { proxy, writeGuard: guard, lastPlugin, runtime: { clock, random } }: RouteOptions,
   parts: PluginParts & PluginFields,
   others: readonly Plugin[],
 ): Route[] {

@@ -15,7 +15,8 @@ import type { Lifecycle } from './lifecycle.ts'
 import { openLocalAccess, type LocalAccess } from './local-access.ts'
 import type { DemoConfig, UpConfig } from './options/config.ts'
 import { memberRights } from './rights.ts'
-import { createService, type Runtime, type Service } from './service.ts'
+import { createService, type Service } from './service.ts'
+import type { Runtime } from './runtime.ts'
 import { welcome } from './welcome.ts'
 
 /** The commands it prints should have whole answers; a member that does not answer holds the welcome up no longer than this. */

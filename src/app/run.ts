@@ -3,7 +3,7 @@ import type { Config } from './options/config.ts'
 import { Lifecycle } from './lifecycle.ts'
 import { runDemo, runUp } from './run-local.ts'
 import { runServe } from './run-serve.ts'
-import type { Runtime } from './service.ts'
+import type { Runtime } from './runtime.ts'
 
 /** Everything is stopped within this time, beside what `--shutdown-…` adds; a request that is still open then is cut. */
 const GRACE_MS = 10_000

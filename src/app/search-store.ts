@@ -9,7 +9,7 @@ import { ReopeningStore } from '../backendstore/reopening-store.ts'
 import { SqliteStore } from '../backendstore/sqlite/store.ts'
 import type { Installation } from './installation.ts'
 import type { Lifecycle } from './lifecycle.ts'
-import type { Runtime } from './service.ts'
+import type { Runtime } from './runtime.ts'
 
 export interface SearchStoreOptions {
   readonly folder: string

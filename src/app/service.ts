@@ -3,12 +3,11 @@
  * handlers that answer from them. Commands differ in who the members are, who may ask, and where it listens.
  */
 import { randomUUID } from 'node:crypto'
-import type { Route } from '../apiserver/create-listener.ts'
+import type { Route } from '../apiserver/route.ts'
 import type { HealthCheck } from '../apiserver/health.ts'
 import { StoreMetrics } from '../backendstore/bulk-metrics.ts'
 import { addMemoMetrics } from '../backendstore/memo-metrics.ts'
 import { columnBytesGauge } from '../backendstore/sqlite/column-metrics.ts'
-import type { WriteGuard } from '../proxy/write-guard.ts'
 import { createWriteServices } from '../proxy/write/write.ts'
 import type { OpenEngineStore } from '../backendstore/engine-store.ts'
 import type { ReopeningStore } from '../backendstore/reopening-store.ts'
@@ -23,16 +22,14 @@ import { Fleet } from '../fleet/fleet.ts'
 import { createColumnSource } from '../http/column-source.ts'
 import type { Rights } from '../http/rights.ts'
 import { ALWAYS_LEADING, whileLeading } from '../leaderelection/leadership.ts'
-import type { Plugin } from '../proxy/plugin.ts'
 import { Streams } from '../proxy/streams/streams.ts'
 import { WatchGuards } from '../proxy/watch/watch-guards.ts'
 import { RegistryInformer } from '../registry/registry-informer.ts'
 import type { RegistryStore } from '../registry/registry-store.ts'
 import { ResourceRegistries } from '../registry/resource-registries.ts'
-import type { Logger } from '../telemetry/logger.ts'
 import { createMetricsRegistry, type Registry } from '../telemetry/metrics.ts'
 import { addProcessMetrics } from '../telemetry/process-metrics.ts'
-import type { Clock, Random } from '../util/clock.ts'
+import type { Clock } from '../util/clock.ts'
 import { sleep } from '../util/sleep.ts'
 import { crdLookups } from './crd-lookups.ts'
 import { etcdChecks } from './etcd-check.ts'
@@ -47,7 +44,7 @@ import { cachedShards, registryStats } from './registry-stats.ts'
 import { openRegistryStore, type RegistryStoreOptions } from './registry-store.ts'
 import { LiveBudget } from '../proxy/live/live-budget.ts'
 import { createPlugins } from './proxy-plugins.ts'
-import { memberDiscovery, routesOf, type PluginFields, type PluginParts } from './routes.ts'
+import { memberDiscovery, routesOf, type PluginParts, type RouteOptions } from './routes.ts'
 import { openOwnIndex } from './own-index.ts'
 import type { OpenPeers } from './peers.ts'
 import { mirrorSource, ownSource } from './search-source.ts'
@@ -56,23 +53,9 @@ import { StoreMirrors, type SecretsSource } from './store-mirrors.ts'
 import { SyncCheck } from './sync-check.ts'
 import { openTracing } from './tracing.ts'
 
-export interface Runtime {
-  readonly log: Logger
-  readonly clock: Clock
-  readonly random: Random
-  /** What the user reads on standard output. */
-  readonly print: (text: string) => void
-}
-
-export interface ServiceOptions extends RegistryStoreOptions {
+export interface ServiceOptions extends RegistryStoreOptions, RouteOptions {
   readonly config: CommonConfig
-  readonly runtime: Runtime
   readonly lifecycle: Lifecycle
-  /** `search/…` and `proxying/…` are served. */
-  readonly search: boolean
-  readonly proxy: boolean
-  /** Of a server that is read-only by itself; undefined: the clusters say who may change what. */
-  readonly writeGuard?: WriteGuard | undefined
   /** Decides what callers see of each member; default: everybody sees everything. */
   readonly rights?: ((parts: Pick<Service, 'fleet' | 'metrics'>) => FollowedRights) | undefined
   /** Decides whether this replica does what only one may do; default: it is the only one. */
@@ -85,8 +68,6 @@ export interface ServiceOptions extends RegistryStoreOptions {
   readonly installation?: Installation
   /** Where the Secrets are that registries name; default: nowhere. */
   readonly secrets?: SecretsSource
-  /** The last plugin of the proxy: what nobody registered. */
-  readonly lastPlugin: (parts: PluginParts & PluginFields) => Plugin
   /** Something of ours broke that nobody waits for: the process should end. */
   readonly onFault: (error: unknown) => void
 }

@@ -3,7 +3,7 @@ import { installTracer } from '../telemetry/tracing.ts'
 import type { Registry } from '../telemetry/metrics.ts'
 import type { Lifecycle } from './lifecycle.ts'
 import type { TracingConfig } from './options/tracing-config.ts'
-import type { Runtime } from './service.ts'
+import type { Runtime } from './runtime.ts'
 
 /** The last spans have this long to reach the collector when the process ends, ms. */
 const CLOSE_MS = 2_000

@@ -1,6 +1,6 @@
 /** Which one version of a resource is cached for the whole fleet. */
 import { compareVersionPriority } from '../kube/version-priority.ts'
-import type { PlanMember } from './plan.ts'
+import type { PlanMember } from './plan-parts.ts'
 import { servedBy } from './served-resources.ts'
 import type { Wanted } from './wanted.ts'
 

@@ -2,7 +2,7 @@
  * Asks each member again and again what it serves: every 10 s (an unchanged answer has no body), sooner when someone has
  * reason to doubt, more and more slowly while the member fails. What a member served before is kept while it cannot say.
  */
-import type { DiscoveredResource } from '../fleet/discovery.ts'
+import type { DiscoveredResource } from '../fleet/discovery/discovered.ts'
 import type { FleetReader } from '../fleet/fleet.ts'
 import type { ClusterFacts, Member } from '../fleet/member.ts'
 import { gvrKey, type GroupVersionResource } from '../kube/group-version.ts'

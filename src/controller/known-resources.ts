@@ -2,7 +2,7 @@
  * What any cluster, or the control plane, ever served since this process started. Decides whether a resource that is not
  * cached is answered as empty or as unknown, and gives plural names of kinds that no cluster serves just now.
  */
-import type { DiscoveredResource } from '../fleet/discovery.ts'
+import type { DiscoveredResource } from '../fleet/discovery/discovered.ts'
 import { groupResourceKey, type GroupVersionResource } from '../kube/group-version.ts'
 import { compareVersionPriority } from '../kube/version-priority.ts'
 import { kindKey } from './served-resources.ts'

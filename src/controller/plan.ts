@@ -13,23 +13,16 @@
  *   not silently left out.
  */
 import type { ResourceRegistry } from '../api/resource-registry.ts'
-import type { DiscoveredResource } from '../fleet/discovery.ts'
-import type { ClusterFacts } from '../fleet/member.ts'
-import { groupResourceKey, type GroupVersionResource } from '../kube/group-version.ts'
+import { groupResourceKey } from '../kube/group-version.ts'
 import type { ClusterName } from '../kube/names.ts'
 import { REDACT_ANNOTATION, redactionsOf } from '../kube/redaction.ts'
 import { compareUtf8 } from '../util/bytes.ts'
 import { matchesCluster } from './cluster-affinity.ts'
 import { chooseVersion } from './choose-version.ts'
+import type { PlanMember, PlannedResource, PlanProblem } from './plan-parts.ts'
 import { resolveSelector, type KnownKinds } from './resolve-selector.ts'
 import { servedBy } from './served-resources.ts'
 import { Wanted } from './wanted.ts'
-
-export interface PlanMember {
-  readonly facts: ClusterFacts
-  /** Undefined: never asked with success. The same array as long as nothing changed. */
-  readonly resources: readonly DiscoveredResource[] | undefined
-}
 
 export interface PlanInput {
   readonly registries: readonly ResourceRegistry[]
@@ -40,14 +33,6 @@ export interface PlanInput {
   readonly cached: ReadonlyMap<string, PlannedResource>
   /** Of one cluster; default: as many as are asked for. */
   readonly maxResources?: number
-}
-
-export interface PlannedResource {
-  readonly gvr: GroupVersionResource
-  readonly kind: string
-  readonly namespaced: boolean
-  /** What is taken out of its objects (kube/redaction.ts); undefined: nothing. */
-  readonly redaction?: string
 }
 
 export interface PlannedShard extends PlannedResource {
@@ -63,16 +48,6 @@ export interface PlannedShard extends PlannedResource {
   readonly registries: readonly string[]
   /** The namespaces that each of them asks for; undefined: all. */
   readonly claims: ReadonlyMap<string, ReadonlySet<string> | undefined>
-}
-
-export type PlanProblemReason =
-  'NoClusterMatches' | 'NotServed' | 'NotWatchable' | 'OtherVersionCached' | 'TooManyResources'
-
-export interface PlanProblem {
-  readonly registry: string
-  readonly reason: PlanProblemReason
-  /** For people, one sentence. */
-  readonly message: string
 }
 
 export interface Plan {

@@ -3,7 +3,7 @@ import type { ResourceSelector } from '../api/resource-registry.ts'
 import { apiVersionOf, groupResourceKey, parseApiVersion } from '../kube/group-version.ts'
 import type { KnownResource } from './known-resources.ts'
 import { guessNamespaced, guessResource } from './guess-resource.ts'
-import type { PlanMember, PlannedResource, PlanProblem } from './plan.ts'
+import type { PlanMember, PlannedResource, PlanProblem } from './plan-parts.ts'
 import { servedBy } from './served-resources.ts'
 
 /** As selector's `kind`: every kind but those below. As `apiVersion`: every group, in whatever version is cached. */

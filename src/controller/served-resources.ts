@@ -1,5 +1,5 @@
 /** What one cluster serves that can be cached (listable and watchable), indexed; made once for each discovery result. */
-import type { DiscoveredResource } from '../fleet/discovery.ts'
+import type { DiscoveredResource } from '../fleet/discovery/discovered.ts'
 import { groupResourceKey } from '../kube/group-version.ts'
 
 /** One version of one resource. */

@@ -4,7 +4,8 @@
  * a starting kube-apiserver leaves out groups for a moment without saying so. Pure.
  */
 import { isDeepStrictEqual } from 'node:util'
-import type { DiscoveredResource, Discovery } from '../fleet/discovery.ts'
+import type { Discovery } from '../fleet/discovery.ts'
+import type { DiscoveredResource } from '../fleet/discovery/discovered.ts'
 import { gvrKey } from '../kube/group-version.ts'
 
 export interface TrackedDiscovery {

@@ -5,30 +5,10 @@
  */
 import { isDeepStrictEqual } from 'node:util'
 import { aggregatedPart } from './discovery/aggregated.ts'
+import type { DiscoveredResource, DiscoveryPart } from './discovery/discovered.ts'
 import { fetchDocument, type DiscoveryRoot } from './discovery/document.ts'
 import { plainCore, plainGroups } from './discovery/plain.ts'
 import type { MemberClient } from './member.ts'
-
-export interface DiscoveredResource {
-  /** Empty for the core group. */
-  readonly group: string
-  readonly version: string
-  /** This version is the one the member prefers of its group. */
-  readonly preferred: boolean
-  readonly kind: string
-  /** Plural, as in paths. */
-  readonly resource: string
-  /** Empty where the member does not say. */
-  readonly singular: string
-  readonly namespaced: boolean
-  readonly verbs: readonly string[]
-  readonly shortNames: readonly string[]
-  readonly categories: readonly string[]
-  /** Names alone: `status`, `scale`, `log`. */
-  readonly subresources: readonly string[]
-  /** Subresources are offered for reading alone. Never said by a member. */
-  readonly readOnly?: true
-}
 
 export interface Discovery {
   /** In the member's own order: preferred versions before others of their group. Frozen: share it, do not change it. */
@@ -46,13 +26,6 @@ export interface FetchDiscoveryOptions {
   /** The last result of this member: returned itself, the same object, where nothing has changed. */
   readonly previous?: Discovery
   readonly signal: AbortSignal
-}
-
-/** One of the two roots, `/api` and `/apis`, as fetched. */
-export interface DiscoveryPart {
-  readonly resources: readonly DiscoveredResource[]
-  readonly failedGroups: readonly string[]
-  readonly etag: string | undefined
 }
 
 const parts = new WeakMap<Discovery, Readonly<Record<DiscoveryRoot, DiscoveryPart>>>()

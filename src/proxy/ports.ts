@@ -1,5 +1,5 @@
 /** What the proxy asks of the rest of the program; declared here, joined in the composition root. */
-import type { DiscoveredResource } from '../fleet/discovery.ts'
+import type { DiscoveredResource } from '../fleet/discovery/discovered.ts'
 import type { MemberClient, MemberRequest, MemberResponse } from '../fleet/member.ts'
 import type { ClusterName } from '../kube/names.ts'
 

@@ -1,6 +1,6 @@
 /** Registries, clusters and what they serve, for tests of the controller. */
 import type { ResourceRegistry, ResourceRegistrySpec, ResourceSelector } from '../../src/api/resource-registry.ts'
-import type { DiscoveredResource } from '../../src/fleet/discovery.ts'
+import type { DiscoveredResource } from '../../src/fleet/discovery/discovered.ts'
 import type { ClusterFacts } from '../../src/fleet/member.ts'
 import type { ClusterName } from '../../src/kube/names.ts'
 

@@ -1,6 +1,6 @@
 /** Members for tests of live reads: fake API servers reached as any member, or answers out of a function. */
 import { Readable } from 'node:stream'
-import type { DiscoveredResource } from '../../src/fleet/discovery.ts'
+import type { DiscoveredResource } from '../../src/fleet/discovery/discovered.ts'
 import { fetchDiscovery } from '../../src/fleet/discovery.ts'
 import { Fleet } from '../../src/fleet/fleet.ts'
 import { createMemberClient } from '../../src/fleet/member-client.ts'

@@ -9,6 +9,7 @@ import type { LogFormat, LogLevel } from '../../telemetry/logger.ts'
 import type { EngineEndpoint } from '../../backendstore/engine-store.ts'
 import { auditConfig, type AuditConfig } from './audit-config.ts'
 import { engineConfig, installationId } from './engine-config.ts'
+import type { Environment } from './environment.ts'
 import { etcdConfig, type EtcdConfig } from './etcd-config.ts'
 import { FlagReader } from './flag-reader.ts'
 import type { FlagSpec } from './flag-spec.ts'
@@ -129,8 +130,6 @@ export class UsageError extends Error {
 }
 
 export type CommandLine = { readonly run: Config } | { readonly print: string } // print: help or version
-
-export type Environment = Readonly<Record<string, string | undefined>>
 
 const COMMANDS: Readonly<Record<string, { usage: string; flags: readonly FlagSpec[] }>> = {
   demo: { usage: 'fleetsearch demo: a simulated fleet with live changes, on 127.0.0.1.', flags: DEMO_FLAGS },

@@ -7,7 +7,7 @@ import { parse } from 'yaml'
 import { readAddresses } from '../../backendstore/engine-address.ts'
 import type { EngineCredentials, EngineEndpoint, EngineKind } from '../../backendstore/engine-store.ts'
 import { INSTALLATION } from '../../backendstore/search-engine/index-names.ts'
-import type { Environment } from './config.ts'
+import type { Environment } from './environment.ts'
 import type { FlagReader } from './flag-reader.ts'
 import type { FlagSpec } from './flag-spec.ts'
 

@@ -6,7 +6,7 @@
 import { readFileSync } from 'node:fs'
 import { parse } from 'yaml'
 import type { Sampling } from '../../telemetry/otel-tracer.ts'
-import type { Environment } from './config.ts'
+import type { Environment } from './environment.ts'
 import type { FlagReader } from './flag-reader.ts'
 
 export interface TracingConfig {

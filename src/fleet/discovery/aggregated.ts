@@ -1,5 +1,5 @@
 /** `APIGroupDiscoveryList`, v2 and v2beta1, which differ in nothing that is read here. */
-import type { DiscoveredResource, DiscoveryPart } from '../discovery.ts'
+import type { DiscoveredResource, DiscoveryPart } from './discovered.ts'
 import { fields, fieldsList, textOrEmpty, texts, type Fields } from '../fields.ts'
 
 export function aggregatedPart(list: Fields, etag: string | undefined): DiscoveryPart {

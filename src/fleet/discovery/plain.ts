@@ -1,5 +1,5 @@
 /** Discovery as servers before aggregated discovery speak it: `APIVersions`, `APIGroupList`, an `APIResourceList` each. */
-import type { DiscoveredResource, DiscoveryPart } from '../discovery.ts'
+import type { DiscoveredResource, DiscoveryPart } from './discovered.ts'
 import { isMemberError } from '../member-error.ts'
 import type { MemberClient } from '../member.ts'
 import { fields, fieldsList, textOrEmpty, texts, type Fields } from '../fields.ts'

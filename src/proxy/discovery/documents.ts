@@ -2,7 +2,7 @@
  * Discovery documents of a merged API, plain and aggregated.
  * Source: apimachinery pkg/apis/meta/v1 (APIGroup…), k8s.io/api/apidiscovery.
  */
-import type { DiscoveredResource } from '../../fleet/discovery.ts'
+import type { DiscoveredResource } from '../../fleet/discovery/discovered.ts'
 import type { GroupVersion } from '../../kube/group-version.ts'
 import { apiVersionOf } from '../../kube/group-version.ts'
 import type { MergedGroup } from './merged-resources.ts'

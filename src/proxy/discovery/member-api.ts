@@ -1,5 +1,5 @@
 /** The merged API of the members, made anew only when one of them changes. */
-import type { DiscoveredResource } from '../../fleet/discovery.ts'
+import type { DiscoveredResource } from '../../fleet/discovery/discovered.ts'
 import type { FleetReader } from '../../fleet/fleet.ts'
 import type { ClusterName } from '../../kube/names.ts'
 import type { MemberDiscovery } from '../ports.ts'

@@ -1,5 +1,5 @@
 /** What several clusters serve, as one API: the union of their resources. */
-import type { DiscoveredResource } from '../../fleet/discovery.ts'
+import type { DiscoveredResource } from '../../fleet/discovery/discovered.ts'
 import { gvrKey } from '../../kube/group-version.ts'
 import { compareVersionPriority } from '../../kube/version-priority.ts'
 

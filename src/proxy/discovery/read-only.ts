@@ -1,5 +1,5 @@
 /** What members serve, without the verbs that a read-only server refuses: clients offer nothing that cannot work. */
-import type { DiscoveredResource } from '../../fleet/discovery.ts'
+import type { DiscoveredResource } from '../../fleet/discovery/discovered.ts'
 import type { MemberDiscovery } from '../ports.ts'
 
 const READS: ReadonlySet<string> = new Set(['get', 'list', 'watch'])

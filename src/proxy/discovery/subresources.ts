@@ -1,5 +1,5 @@
 /** What the usual subresources look like in discovery: a member's discovery is kept with their names alone. */
-import type { DiscoveredResource } from '../../fleet/discovery.ts'
+import type { DiscoveredResource } from '../../fleet/discovery/discovered.ts'
 import type { GroupVersionKind } from '../../kube/group-version.ts'
 
 export interface SubresourceShape {

@@ -1,5 +1,5 @@
 /** Which members have to be asked so that everything is described that any of them serves. */
-import type { DiscoveredResource } from '../../fleet/discovery.ts'
+import type { DiscoveredResource } from '../../fleet/discovery/discovered.ts'
 import type { Member } from '../../fleet/member.ts'
 import type { GroupVersion } from '../../kube/group-version.ts'
 import { gvrKey } from '../../kube/group-version.ts'
