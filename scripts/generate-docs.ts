@@ -6,6 +6,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { format } from 'prettier'
 import type { FlagSpec } from '../src/app/options/flag-spec.ts'
 import { commandFlags } from '../src/app/options/config.ts'
+import { shownDefault } from '../src/app/options/parse-flags.ts'
 import { STATUS_CODES } from '../src/kube/status-error.ts'
 import { FIELDS, LABELS } from '../src/search/passthrough/fields.ts'
 import { AGGREGATIONS } from '../src/search/passthrough/read-aggregations.ts'
@@ -27,8 +28,13 @@ function flagsPage(): string {
 
 function flagRow(flag: FlagSpec): string[] {
   const name = flag.name.length === 1 ? `\`-${flag.name}\`` : `\`--${flag.name}\``
-  const fallback = flag.default === undefined ? '' : `\`${flag.default}\``
-  return [name, flag.type, fallback, flag.honoured ?? 'accepted with a warning, no effect']
+  const fallback = shownDefault(flag)
+  return [
+    name,
+    flag.type,
+    fallback === undefined ? '' : `\`${fallback}\``,
+    flag.honoured ?? 'accepted with a warning, no effect',
+  ]
 }
 
 function errorsPage(): string {

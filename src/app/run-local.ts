@@ -66,7 +66,7 @@ export async function runUp(config: UpConfig, runtime: Runtime, lifecycle: Lifec
   if (lifecycle.stopping) return
   const hint = await access.announce(server.url)
   const what = `The contexts ${config.contexts.join(', ')} of ${config.kubeconfig}${config.allowWrites ? '' : ', read-only'}`
-  runtime.print(welcome({ url: server.url, what }) + (hint ?? ''))
+  runtime.print(welcome({ url: server.url, what }) + (hint === undefined ? '' : `\n${hint}`))
 }
 
 interface Local {

@@ -82,7 +82,10 @@ export class Attempts {
       : new BackendStoreError('failed', 'the search store failed', error)
     metrics.failed(name, failure.code)
     if (this.#failure?.code !== failure.code) {
-      logger.error({ store: name, err: failure }, 'search store failed, trying again')
+      const record = { store: name, err: failure }
+      // A store that is away or full is its operator's to mend; where in our code it was met helps nobody.
+      if (failure.code === 'failed') logger.error(record, 'search store failed, trying again')
+      else logger.warn(record, 'search store failed, trying again')
     }
     this.#failure = failure
     this.#failures++

@@ -95,6 +95,14 @@ describe('flags of karmada-search', () => {
     })
   }
 
+  it('shows each flag with its default, where there is one to see', () => {
+    const line = readCommandLine(['demo', '--help'], {}, '1.2.3')
+    const help = 'print' in line ? line.print : ''
+    assert.match(help, /--port int\n.* \(default 8080\)\n/)
+    assert.match(help, /--opensearch-url strings\n.*OPENSEARCH_CA_FILE\.\n/)
+    assert.doesNotMatch(help, /\(default \)/)
+  })
+
   it('names every fault at once', () => {
     assert.deepEqual(
       faults(['--no-such', '--secure-port=x', '--request-timeout', '5', '--tls-cert-file=/no/such', 'stray']),

@@ -176,8 +176,22 @@ test('a store that fails is tried again after growing pauses, told once, and los
   assert.equal(store.names()[0], 'member1/default/p0001@2')
   assert.equal(await metric('fleetsearch_backend_store_healthy'), 1)
   assert.deepEqual(
-    logs().map(({ msg }) => msg),
-    ['search store failed, trying again', 'search store recovered'],
+    logs().map(({ level, msg }) => [level, msg]),
+    [
+      [40, 'search store failed, trying again'],
+      [30, 'search store recovered'],
+    ],
+  )
+})
+
+test('a fault of ours is an error in the log, which says where it is', async (t) => {
+  const { open, store, clock, logs } = running(t)
+  store.failure = new TypeError('undefined is not a function')
+  replace(open('member1'), pods(1), 1)
+  await clock.advance(1_000)
+  assert.deepEqual(
+    logs().map(({ level, msg }) => [level, msg]),
+    [[50, 'search store failed, trying again']],
   )
 })
 

@@ -9,7 +9,6 @@ import type {
   StoredShard,
   WriteSummary,
 } from '../../src/backendstore/backend-store.ts'
-import type { BackendStoreError } from '../../src/backendstore/errors.ts'
 
 interface Kept extends ShardIdentity, ObjectName {
   readonly uid: string
@@ -33,7 +32,7 @@ export class MemoryStore implements BackendStoreWriter {
   /** Calls in their order: `write 3`, `compare member1/pods`, `drop member1/pods`. */
   readonly calls: string[] = []
   /** Thrown by the next calls. */
-  failure: BackendStoreError | undefined
+  failure: Error | undefined
   /** Names that are refused for good. */
   readonly refused = new Set<string>()
   written = 0

@@ -171,7 +171,9 @@ export function readCommandLine(argv: readonly string[], env: Environment, versi
 }
 
 function usage(): string {
-  const lines = Object.values(COMMANDS).map((command) => `  ${command.usage}`)
+  const lines = [...Object.values(COMMANDS).map(({ usage }) => usage), 'fleetsearch version: which one this is.'].map(
+    (line) => `  ${line}`,
+  )
   return `Usage: fleetsearch COMMAND [flags]; fleetsearch COMMAND --help shows the flags.\n\n${lines.join('\n')}\n`
 }
 

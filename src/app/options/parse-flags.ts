@@ -46,12 +46,18 @@ export function parseFlags(argv: readonly string[], specs: readonly FlagSpec[]):
   return { values, given: new Set(texts.keys()), faults, help }
 }
 
+/** Undefined where there is none, or nothing to see of it. */
+export function shownDefault(spec: FlagSpec): string | undefined {
+  return spec.default === '' ? undefined : spec.default
+}
+
 /** One line for each flag, as `--help` and docs/flags.md show them. */
 export function helpOf(usage: string, specs: readonly FlagSpec[]): string {
   const lines = specs.map((spec) => {
     const short = spec.short === undefined || spec.short === spec.name ? '' : `-${spec.short}, `
     const flag = spec.name.length === 1 ? `-${spec.name}` : `${short}--${spec.name}`
-    const fallback = spec.default === undefined ? '' : ` (default ${spec.default})`
+    const text = shownDefault(spec)
+    const fallback = text === undefined ? '' : ` (default ${text})`
     return `  ${flag} ${spec.type}\n        ${spec.honoured ?? 'Accepted, without effect here.'}${fallback}`
   })
   return `${usage}\n\nFlags:\n${lines.join('\n')}\n`
