@@ -13,10 +13,7 @@ import type { Sortable, SortBy, SortKey, SortTerm } from './sort-by.ts'
 import { comparator } from './sort-by.ts'
 import { sortInSlices } from './sort-in-slices.ts'
 
-/** An object with the keys by which it is sorted. */
-export type Sorted = Sortable
-
-interface Indexed extends Sorted {
+interface Indexed extends Sortable {
   readonly index: number
 }
 
@@ -54,7 +51,7 @@ export async function readSortedPage<Item extends PageObject>(
 }
 
 /** Of everything there is, what stands behind the cursor, in order, and how much follows it. */
-export async function orderedPage<Item extends Sorted>(
+export async function orderedPage<Item extends Sortable>(
   all: readonly Item[],
   { terms }: SortBy,
   cursor: Sortable | undefined,
@@ -97,7 +94,7 @@ export interface Cursor extends Sortable {
 
 const SORTED = 'sorted:'
 
-export function encodeCursor(version: string, { text }: SortBy, { keys, item }: Sorted): string {
+export function encodeCursor(version: string, { text }: SortBy, { keys, item }: Sortable): string {
   const position = Buffer.from(JSON.stringify({ by: text, keys, item })).toString('base64url')
   return encodeContinueToken({ rv: version, cluster: '', continue: SORTED + position })
 }

@@ -5,16 +5,9 @@ import { Fleet } from '../../src/fleet/fleet.ts'
 import { unreachableClient } from '../../src/fleet/member-client.ts'
 import type { ClusterFacts } from '../../src/fleet/member.ts'
 import type { ClusterName } from '../../src/kube/names.ts'
+import { facts as factsOf } from '../support/cluster-facts.ts'
 
-const facts = (ready: boolean): ClusterFacts => ({
-  name: 'm1' as ClusterName,
-  uid: 'u1',
-  labels: {},
-  provider: '',
-  region: '',
-  zones: [],
-  ready,
-})
+const facts = (ready: boolean): ClusterFacts => factsOf('m1', { ready })
 
 it('--stale-clusters=drop: a cluster leaves while it is not ready, and comes back', () => {
   const fleet = new Fleet((error) => assert.fail(String(error)))
@@ -28,7 +21,7 @@ it('--stale-clusters=drop: a cluster leaves while it is not ready, and comes bac
   assert.deepEqual(names(), [])
   assert.equal(view.member('m1' as ClusterName), undefined)
   fleet.update(facts(true))
-  assert.equal(view.member('m1' as ClusterName)?.facts.uid, 'u1')
+  assert.equal(view.member('m1' as ClusterName)?.facts.uid, 'uid-m1')
   fleet.disengage('m1' as ClusterName, 'left')
   assert.deepEqual(heard, ['engaged true', 'disengaged false', 'updated true', 'disengaged true'])
   stop()

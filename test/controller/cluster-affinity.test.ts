@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import type { ClusterAffinity } from '../../src/api/resource-registry.ts'
 import { matchesCluster } from '../../src/controller/cluster-affinity.ts'
 import { guessNamespaced, guessResource } from '../../src/controller/guess-resource.ts'
-import { facts } from './fixture.ts'
+import { facts } from '../support/cluster-facts.ts'
 
 const cluster = facts('member1', {
   labels: { env: 'prod', team: 'a' },

@@ -2,23 +2,13 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { clusterLags, lagText, type CachedShard } from '../../src/controller/cluster-lag.ts'
 import { objectsText } from '../../src/controller/condition-text.ts'
-import type { ClusterName } from '../../src/kube/names.ts'
+
+import { planned } from './fixture.ts'
 
 type Shard = Parameters<typeof clusterLags>[0][number]
 
 const shard = (cluster: string, resource: string, code?: string, synced = true): Shard => ({
-  planned: {
-    cluster: cluster as ClusterName,
-    clusterUid: 'u',
-    gvr: { group: '', version: 'v1', resource },
-    kind: resource,
-    namespaced: true,
-    namespaces: undefined,
-    served: true,
-    isBeyond: false,
-    registries: ['rr'],
-    claims: new Map(),
-  },
+  planned: planned(cluster, resource),
   synced,
   failure: code === undefined ? undefined : { phase: 'failing', code, message: 'a message' },
   leftOut: 0,

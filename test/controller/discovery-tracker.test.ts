@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { unreachableClient } from '../../src/fleet/member-client.ts'
 import { customType } from '../support/fake-member.ts'
 import { settle } from '../support/fake-clock.ts'
-import { facts } from './fixture.ts'
+import { facts } from '../support/cluster-facts.ts'
 import { World } from './world.ts'
 
 const roots = ({ path }: { path: string }): boolean => path === '/api' || path === '/apis'

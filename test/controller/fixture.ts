@@ -1,7 +1,7 @@
 /** Registries, clusters and what they serve, for tests of the controller. */
 import type { ResourceRegistry, ResourceRegistrySpec, ResourceSelector } from '../../src/api/resource-registry.ts'
+import type { PlannedShard } from '../../src/controller/plan.ts'
 import type { DiscoveredResource } from '../../src/fleet/discovery/discovered.ts'
-import type { ClusterFacts } from '../../src/fleet/member.ts'
 import type { ClusterName } from '../../src/kube/names.ts'
 
 export function registry(
@@ -14,19 +14,6 @@ export function registry(
     kind: 'ResourceRegistry',
     metadata: { name, uid: `uid-${name}`, resourceVersion: '1', creationTimestamp: '2026-11-30T00:00:00Z' },
     spec: { targetCluster, resourceSelectors },
-  }
-}
-
-export function facts(name: string, more: Partial<ClusterFacts> = {}): ClusterFacts {
-  return {
-    name: name as ClusterName,
-    uid: `uid-${name}`,
-    labels: {},
-    provider: '',
-    region: '',
-    zones: [],
-    ready: true,
-    ...more,
   }
 }
 
@@ -63,3 +50,19 @@ export const pods = (namespace?: string): ResourceSelector => ({
   ...(namespace === undefined ? {} : { namespace }),
 })
 export const everything: ResourceSelector = { apiVersion: '*', kind: '*' }
+
+/** A shard of one cluster that the registry `rr` asks for. */
+export function planned(cluster: string, plural: string): PlannedShard {
+  return {
+    cluster: cluster as ClusterName,
+    clusterUid: 'u',
+    gvr: { group: '', version: 'v1', resource: plural },
+    kind: plural,
+    namespaced: true,
+    namespaces: undefined,
+    served: true,
+    isBeyond: false,
+    registries: ['rr'],
+    claims: new Map(),
+  }
+}

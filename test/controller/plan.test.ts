@@ -8,7 +8,8 @@ import { groupResourceKey, gvrKey } from '../../src/kube/group-version.ts'
 import { KnownResources } from '../../src/controller/known-resources.ts'
 import { planShards, type Plan } from '../../src/controller/plan.ts'
 import type { PlannedResource } from '../../src/controller/plan-parts.ts'
-import { DEPLOYMENTS, EVENTS, NODES, PODS, SECRETS, everything, facts, pods, registry, resource } from './fixture.ts'
+import { DEPLOYMENTS, EVENTS, NODES, PODS, SECRETS, everything, pods, registry, resource } from './fixture.ts'
+import { facts } from '../support/cluster-facts.ts'
 
 interface Member {
   readonly facts: ClusterFacts

@@ -5,27 +5,15 @@ import type { CachedShard } from '../../src/controller/cluster-lag.ts'
 import { registryConditions, type ConditionsInput } from '../../src/controller/registry-conditions.ts'
 import { RegistryStatusWriter } from '../../src/controller/registry-status-writer.ts'
 import { cachedShards } from '../../src/app/registry-stats.ts'
-import type { ClusterName } from '../../src/kube/names.ts'
 import { StatusError } from '../../src/kube/status-error.ts'
 import { createLogger } from '../../src/telemetry/logger.ts'
-import { everything, pods, registry } from './fixture.ts'
+import { everything, planned, pods, registry } from './fixture.ts'
 import { World, pod } from './world.ts'
 
 type Shard = ConditionsInput['shards'][number]
 
 const shard = (cluster: string, more: Partial<Shard> = {}): Shard => ({
-  planned: {
-    cluster: cluster as ClusterName,
-    clusterUid: 'u',
-    gvr: { group: '', version: 'v1', resource: 'pods' },
-    kind: 'Pod',
-    namespaced: true,
-    namespaces: undefined,
-    served: true,
-    isBeyond: false,
-    registries: ['rr'],
-    claims: new Map(),
-  },
+  planned: planned(cluster, 'pods'),
   synced: true,
   failure: undefined,
   leftOut: 0,

@@ -4,7 +4,8 @@ import type { ResourceRegistry, ResourceSelector, SearchEngineStore } from '../.
 import { KnownResources } from '../../src/controller/known-resources.ts'
 import { planShards } from '../../src/controller/plan.ts'
 import { MAX_ENGINE_STORES, planStores, type PlannedStore } from '../../src/controller/store-plan.ts'
-import { facts, NODES, pods, PODS, registry, SECRETS } from './fixture.ts'
+import { NODES, pods, PODS, registry, SECRETS } from './fixture.ts'
+import { facts } from '../support/cluster-facts.ts'
 
 type Engines = NonNullable<ResourceRegistry['spec']['backendStore']>
 

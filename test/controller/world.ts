@@ -15,7 +15,7 @@ import type { ClusterName } from '../../src/kube/names.ts'
 import { createLogger } from '../../src/telemetry/logger.ts'
 import { FakeClock, seededRandom } from '../support/fake-clock.ts'
 import { startFakeMember, type FakeMember, type FakeMemberOptions, type NewObject } from '../support/fake-member.ts'
-import { facts } from './fixture.ts'
+import { facts } from '../support/cluster-facts.ts'
 
 export class Registries implements RegistrySource {
   synced = true

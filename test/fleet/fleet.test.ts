@@ -1,19 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Fleet } from '../../src/fleet/fleet.ts'
-import type { ClusterFacts, MemberClient } from '../../src/fleet/member.ts'
+import type { MemberClient } from '../../src/fleet/member.ts'
 import type { ClusterName } from '../../src/kube/names.ts'
 
-const facts = (name: string, more: Partial<ClusterFacts> = {}): ClusterFacts => ({
-  name: name as ClusterName,
-  uid: `uid-${name}`,
-  labels: {},
-  provider: '',
-  region: '',
-  zones: [],
-  ready: true,
-  ...more,
-})
+import { facts } from '../support/cluster-facts.ts'
 
 function client(close: () => Promise<void> = () => Promise.resolve()): MemberClient {
   return { request: () => Promise.reject(new Error('not asked')), close }

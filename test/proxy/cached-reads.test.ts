@@ -4,7 +4,8 @@ import type { Loopback } from '../http/loopback.ts'
 import { P, PREFIX, S, withApi } from './api-fixture.ts'
 import type { TestObject } from './fleet-fixture.ts'
 import { decodeToken, NODES, pod, podFleet, PODS, token } from './fleet-fixture.ts'
-import { facts, MemberWorld, scriptedClient, served } from './member-fixture.ts'
+import { MemberWorld, scriptedClient, served } from './member-fixture.ts'
+import { facts } from '../support/cluster-facts.ts'
 
 type Json = any // eslint-disable-line @typescript-eslint/no-explicit-any
 

@@ -5,12 +5,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { MemberRequest } from '../../src/fleet/member.ts'
-import { createMembersPlugin } from '../../src/proxy/plugins/members.ts'
-import { createWriteServices } from '../../src/proxy/write/write.ts'
 import type { Loopback } from '../http/loopback.ts'
 import { P, withApi } from './api-fixture.ts'
 import { TestFleet } from './fleet-fixture.ts'
 import { MemberWorld, scriptedClient, served, type Reply } from './member-fixture.ts'
+import { membersPlugin } from './members-plugin.ts'
 
 const METRICS = '/apis/metrics.k8s.io/v1beta1'
 
@@ -54,16 +53,7 @@ async function withDashboard(run: (api: Loopback) => Promise<void>): Promise<voi
       served('pods', 'PodMetrics', kind),
     ])
   }
-  const { columns, clock } = fleet
-  const plugin = createMembersPlugin({
-    ...createWriteServices({ clock }),
-    columns,
-    clock,
-    discovery: world.discovery,
-    random: () => 0,
-    fleet: world.fleet,
-  })
-  await withApi(fleet, world, run, { behind: [plugin] })
+  await withApi(fleet, world, run, { behind: [membersPlugin(fleet, world)] })
 }
 
 test('metrics of all clusters: lists, one object, by namespace', () =>

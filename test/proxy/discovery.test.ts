@@ -1,15 +1,13 @@
 import assert from 'node:assert/strict'
-import { systemClock } from '../../src/util/clock.ts'
-import { createWriteServices } from '../../src/proxy/write/write.ts'
 import { test } from 'node:test'
 import { readOnlyDiscovery } from '../../src/proxy/discovery/read-only.ts'
-import { createMembersPlugin } from '../../src/proxy/plugins/members.ts'
 import { readEntries, readFields, textOf, writeField } from '../../src/kube/protobuf.ts'
 import type { Loopback } from '../http/loopback.ts'
 import { P, PREFIX, withApi } from './api-fixture.ts'
 import { TestFleet } from './fleet-fixture.ts'
 import type { Reply } from './member-fixture.ts'
 import { MemberWorld, scriptedClient, served } from './member-fixture.ts'
+import { membersPlugin } from './members-plugin.ts'
 
 type Json = any // eslint-disable-line @typescript-eslint/no-explicit-any
 
@@ -50,12 +48,8 @@ function withMembers(
   readOnly = false,
 ): Promise<void> {
   const { fleet, members } = world(replies)
-  const { columns, clock } = fleet
   const discovery = readOnly ? readOnlyDiscovery(members.discovery) : members.discovery
-  const options = { columns, clock, discovery, random: () => 0, fleet: members.fleet }
-  return withApi(fleet, members, run, {
-    behind: [createMembersPlugin({ ...options, ...createWriteServices({ clock: systemClock }) })],
-  })
+  return withApi(fleet, members, run, { behind: [membersPlugin(fleet, { ...members, discovery })] })
 }
 
 test('E9: plain discovery of all members, merged, under the prefix', async () => {
@@ -310,14 +304,7 @@ test('E9: a group and version of which members have different kinds is documente
     scriptedClient(({ path }) => (path === '/openapi/v3/apis/x.io/v1' ? document(name) : { status: 404, body: {} }))
   members.engage('x1', client('x1'), [served('as', 'A', { group: 'x.io' })])
   members.engage('x2', client('x2'), [served('bs', 'B', { group: 'x.io' })])
-  const options = {
-    ...fleet,
-    ...createWriteServices({ clock: systemClock }),
-    discovery: members.discovery,
-    random: () => 0,
-    fleet: members.fleet,
-  }
-  const behind = [createMembersPlugin({ ...options, columns: fleet.columns, clock: fleet.clock })]
+  const behind = [membersPlugin(fleet, members)]
   await withApi(
     fleet,
     members,

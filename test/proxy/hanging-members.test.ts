@@ -4,14 +4,13 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createMembersPlugin } from '../../src/proxy/plugins/members.ts'
-import { createWriteServices } from '../../src/proxy/write/write.ts'
 import { customType, type FakeMember, type NewObject } from '../support/fake-member.ts'
 import { settle } from '../support/fake-clock.ts'
 import type { Answer, Loopback } from '../http/loopback.ts'
 import { P, PREFIX, withApi } from './api-fixture.ts'
 import { decodeToken, TestFleet } from './fleet-fixture.ts'
 import { MemberWorld } from './member-fixture.ts'
+import { membersPlugin } from './members-plugin.ts'
 
 const FOOS = '/apis/example.io/v1/foos'
 /** What a kube-apiserver itself gives a list. */
@@ -34,16 +33,14 @@ interface World {
 /** Members of these names, each with `foo-NAME-0` and `foo-NAME-1`; foos are registered nowhere. */
 async function withFoos(names: readonly string[], run: (world: World) => Promise<void>): Promise<void> {
   const fleet = new TestFleet()
-  const { clock, columns } = fleet
+  const { clock } = fleet
   const world = new MemberWorld(clock)
   const members: FakeMember[] = []
   for (const name of names) {
     const objects = [0, 1].map((i) => foo(`foo-${name}-${i}`))
     members.push(await world.start(name, { extraTypes: [customType('Foo')], objects, clock }))
   }
-  const { discovery } = world
-  const writes = createWriteServices({ clock })
-  const plugin = createMembersPlugin({ ...writes, columns, clock, discovery, random: () => 0, fleet: world.fleet })
+  const plugin = membersPlugin(fleet, world)
   await withApi(
     fleet,
     world,

@@ -13,7 +13,8 @@ import { P, PREFIX, withApi } from './api-fixture.ts'
 import type { TestFleet } from './fleet-fixture.ts'
 import { pod, podFleet } from './fleet-fixture.ts'
 import type { Reply } from './member-fixture.ts'
-import { facts, MemberWorld, scriptedClient, served } from './member-fixture.ts'
+import { MemberWorld, scriptedClient, served } from './member-fixture.ts'
+import { facts } from '../support/cluster-facts.ts'
 
 type Json = any // eslint-disable-line @typescript-eslint/no-explicit-any
 

@@ -1,9 +1,7 @@
 import assert from 'node:assert/strict'
-import { createWriteServices } from '../../src/proxy/write/write.ts'
 import { test } from 'node:test'
 import { MemberError } from '../../src/fleet/member-error.ts'
 import { LiveBudget } from '../../src/proxy/live/live-budget.ts'
-import { createMembersPlugin } from '../../src/proxy/plugins/members.ts'
 import { sleep } from '../../src/util/sleep.ts'
 import { systemClock } from '../../src/util/clock.ts'
 import { settle } from '../support/fake-clock.ts'
@@ -14,6 +12,7 @@ import type { TestObject } from './fleet-fixture.ts'
 import { decodeToken, pod, podFleet, PODS, TestFleet, token } from './fleet-fixture.ts'
 import type { Reply } from './member-fixture.ts'
 import { listingClient, MemberWorld, scriptedClient, served } from './member-fixture.ts'
+import { membersPlugin } from './members-plugin.ts'
 
 type Json = any // eslint-disable-line @typescript-eslint/no-explicit-any
 
@@ -22,19 +21,7 @@ const TABLE = 'application/json;as=Table;v=v1;g=meta.k8s.io,application/json'
 const event = (name: string, rest: Partial<TestObject> = {}): TestObject => pod('default', name, rest)
 
 function withMembers(fleet: TestFleet, members: MemberWorld, run: (api: Loopback) => Promise<void>): Promise<void> {
-  const { columns, clock } = fleet
-  const { discovery } = members
-  const behind = [
-    createMembersPlugin({
-      ...createWriteServices({ clock: systemClock }),
-      columns,
-      clock,
-      discovery,
-      random: () => 0,
-      fleet: members.fleet,
-    }),
-  ]
-  return withApi(fleet, members, run, { behind })
+  return withApi(fleet, members, run, { behind: [membersPlugin(fleet, members)] })
 }
 
 const events = (items: readonly TestObject[], version: number) =>
@@ -362,17 +349,7 @@ test('a live watch lists, follows every member, survives a cut, and resumes behi
   })
   const one = await members.start('m1', { extraTypes: [foos], objects: [foo('f1')] })
   const two = await members.start('m2', { extraTypes: [foos], objects: [foo('f2')] })
-  const { columns } = fleet
-  const behind = [
-    createMembersPlugin({
-      ...createWriteServices({ clock: systemClock }),
-      columns,
-      clock: systemClock,
-      discovery: members.discovery,
-      random: () => 0,
-      fleet: members.fleet,
-    }),
-  ]
+  const behind = [membersPlugin(fleet, members, { clock: systemClock })]
   await withApi(
     fleet,
     members,
@@ -512,11 +489,7 @@ function withFoos(
       foos,
     )
   }
-  const { columns } = fleet
-  const options = { columns, clock: systemClock, discovery: members.discovery, random: () => 0, fleet: members.fleet }
-  return withApi(fleet, members, run, {
-    behind: [createMembersPlugin({ ...options, ...createWriteServices({ clock: systemClock }) })],
-  })
+  return withApi(fleet, members, run, { behind: [membersPlugin(fleet, members, { clock: systemClock })] })
 }
 
 const FOOS = `${P}/apis/example.io/v1/foos?watch=true`
@@ -574,15 +547,7 @@ test('lists that are read live share one budget of memory: who goes beyond it is
       foos,
     )
   const budget = new LiveBudget(20_000)
-  const { columns } = fleet
-  const sources = { discovery: members.discovery, fleet: members.fleet, budget }
-  const plugin = createMembersPlugin({
-    ...createWriteServices({ clock: systemClock }),
-    columns,
-    clock: systemClock,
-    random: () => 0,
-    ...sources,
-  })
+  const plugin = membersPlugin(fleet, members, { clock: systemClock, budget })
   await withApi(
     fleet,
     members,

@@ -3,14 +3,13 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { FieldSource } from '../../src/http/field-source.ts'
 import { LiveBudget } from '../../src/proxy/live/live-budget.ts'
-import { createMembersPlugin } from '../../src/proxy/plugins/members.ts'
-import { createWriteServices } from '../../src/proxy/write/write.ts'
 import { systemClock } from '../../src/util/clock.ts'
 import type { Answer, Loopback } from '../http/loopback.ts'
 import { customType, type FakeMember, type NewObject } from '../support/fake-member.ts'
 import { P, PREFIX, withApi } from './api-fixture.ts'
 import { TestFleet, token } from './fleet-fixture.ts'
 import { MemberWorld } from './member-fixture.ts'
+import { membersPlugin } from './members-plugin.ts'
 
 const FOOS = '/apis/example.io/v1/foos'
 const TABLE = 'application/json;as=Table;v=v1;g=meta.k8s.io'
@@ -46,16 +45,7 @@ async function withFoos(run: (world: World) => Promise<void>, budget?: LiveBudge
     extraTypes,
     objects: [foo('large', { size: 20, parts: [{ image: 'a' }, { image: 'b' }] }), foo('middle', { size: 10 })],
   })
-  const plugin = createMembersPlugin({
-    ...createWriteServices({ clock: systemClock }),
-    columns: fleet.columns,
-    clock: systemClock,
-    discovery: world.discovery,
-    random: () => 0,
-    fleet: world.fleet,
-    fields,
-    budget,
-  })
+  const plugin = membersPlugin(fleet, world, { clock: systemClock, fields, budget })
   await withApi(fleet, world, (api) => run({ api, m1, m2 }), { behind: [plugin] })
 }
 

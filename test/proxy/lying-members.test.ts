@@ -1,31 +1,19 @@
 /** Members whose answers to live reads are JSON, and not what was asked for. */
 import assert from 'node:assert/strict'
-import { createWriteServices } from '../../src/proxy/write/write.ts'
 import { test } from 'node:test'
-import { createMembersPlugin } from '../../src/proxy/plugins/members.ts'
 import { systemClock } from '../../src/util/clock.ts'
 import type { Loopback } from '../http/loopback.ts'
 import { customType } from '../support/fake-member.ts'
 import { P, withApi } from './api-fixture.ts'
 import { pod, TestFleet } from './fleet-fixture.ts'
 import { listingClient, MemberWorld, scriptedClient, served } from './member-fixture.ts'
+import { membersPlugin } from './members-plugin.ts'
 
 const TABLE = 'application/json;as=Table;v=v1;g=meta.k8s.io,application/json'
 
 function withMembers(members: MemberWorld, run: (api: Loopback) => Promise<void>): Promise<void> {
   const fleet = new TestFleet()
-  const { discovery, fleet: reader } = members
-  const { columns } = fleet
-  const behind = [
-    createMembersPlugin({
-      ...createWriteServices({ clock: systemClock }),
-      columns,
-      clock: systemClock,
-      discovery,
-      random: () => 0,
-      fleet: reader,
-    }),
-  ]
+  const behind = [membersPlugin(fleet, members, { clock: systemClock })]
   return withApi(fleet, members, run, { behind })
 }
 

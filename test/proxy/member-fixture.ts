@@ -8,23 +8,10 @@ import type { ClusterFacts, MemberClient, MemberRequest, MemberResponse } from '
 import type { MemberDiscovery } from '../../src/proxy/ports.ts'
 import type { Clock } from '../../src/util/clock.ts'
 import { systemClock } from '../../src/util/clock.ts'
+import { facts } from '../support/cluster-facts.ts'
 import type { FakeMember } from '../support/fake-member.ts'
 import { startFakeMember } from '../support/fake-member.ts'
 import type { TestObject } from './fleet-fixture.ts'
-import { clusterName } from './fleet-fixture.ts'
-
-export function facts(name: string, rest: Partial<ClusterFacts> = {}): ClusterFacts {
-  return {
-    name: clusterName(name),
-    uid: `uid-${name}`,
-    labels: {},
-    provider: '',
-    region: '',
-    zones: [],
-    ready: true,
-    ...rest,
-  }
-}
 
 export type Reply = { readonly status?: number; readonly body: unknown; readonly headers?: Record<string, string> }
 

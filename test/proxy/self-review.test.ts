@@ -3,13 +3,13 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { MemberError } from '../../src/fleet/member-error.ts'
 import type { MemberRequest } from '../../src/fleet/member.ts'
-import { createMembersPlugin } from '../../src/proxy/plugins/members.ts'
-import { createWriteServices } from '../../src/proxy/write/write.ts'
 import { sleep } from '../../src/util/sleep.ts'
 import type { Answer } from '../http/loopback.ts'
 import { P, PREFIX, withApi } from './api-fixture.ts'
 import { TestFleet } from './fleet-fixture.ts'
-import { facts, MemberWorld, scriptedClient, type Reply } from './member-fixture.ts'
+import { MemberWorld, scriptedClient, type Reply } from './member-fixture.ts'
+import { membersPlugin } from './members-plugin.ts'
+import { facts } from '../support/cluster-facts.ts'
 
 type Json = any // eslint-disable-line @typescript-eslint/no-explicit-any
 type Judge = (request: MemberRequest, fleet: TestFleet) => Reply | Promise<Reply>
@@ -40,7 +40,7 @@ async function withMembers(
   run: (world: World, fleet: TestFleet) => Promise<void>,
 ): Promise<void> {
   const fleet = new TestFleet()
-  const { columns, clock } = fleet
+  const { clock } = fleet
   const world = new MemberWorld(clock)
   const asked: World['asked'] = []
   for (const [cluster, judge] of Object.entries(members)) {
@@ -50,15 +50,7 @@ async function withMembers(
     })
     world.fleet.engage(facts(cluster), client, { identity: 'own', client })
   }
-  const plugin = createMembersPlugin({
-    ...createWriteServices({ clock }),
-    columns,
-    clock,
-    discovery: world.discovery,
-    random: () => 0,
-    fleet: world.fleet,
-    mayWrite: () => mayWrite,
-  })
+  const plugin = membersPlugin(fleet, world, { mayWrite: () => mayWrite })
   await withApi(
     fleet,
     world,

@@ -1,13 +1,14 @@
 /** Fake members with RBAC objects whose reviews are answered by a function, and rights over them in virtual time. */
 import { Fleet } from '../../src/fleet/fleet.ts'
 import { createMemberClient } from '../../src/fleet/member-client.ts'
-import type { ClusterFacts, MemberClient, MemberRequest, MemberResponse } from '../../src/fleet/member.ts'
+import type { MemberClient, MemberRequest, MemberResponse } from '../../src/fleet/member.ts'
 import type { ClusterRights, RightsQuestion } from '../../src/http/rights.ts'
 import type { ClusterName } from '../../src/kube/names.ts'
 import { FleetRights, type FleetRightsOptions } from '../../src/rights/fleet-rights.ts'
 import type { MemberRightsState } from '../../src/rights/member-rights.ts'
 import { createLogger } from '../../src/telemetry/logger.ts'
 import { FakeClock, seededRandom } from '../support/fake-clock.ts'
+import { facts } from '../support/cluster-facts.ts'
 import { startFakeMember, type FakeMember, type NewObject } from '../support/fake-member.ts'
 import { bindingObject, roleObject, type BindingDraft, type RuleDraft } from './rbac-objects.ts'
 
@@ -115,16 +116,7 @@ export class RightsFixture {
   }
 
   engage(member: TestMember): void {
-    const facts: ClusterFacts = {
-      name: member.name,
-      uid: `uid-${member.name}`,
-      labels: {},
-      provider: '',
-      region: '',
-      zones: [],
-      ready: true,
-    }
-    this.fleet.engage(facts, member.client(this.clock))
+    this.fleet.engage(facts(member.name), member.client(this.clock))
   }
 
   /** In the fleet, and followed. */

@@ -4,10 +4,10 @@
  */
 import { createMemberClient } from '../../src/fleet/member-client.ts'
 import type { UserInfo } from '../../src/http/api-request.ts'
-import type { ClusterName } from '../../src/kube/names.ts'
 import { FleetRights } from '../../src/rights/fleet-rights.ts'
 import { createLogger } from '../../src/telemetry/logger.ts'
 import { systemClock, systemRandom } from '../../src/util/clock.ts'
+import { facts } from './cluster-facts.ts'
 import { startControlPlane, startSearchEngine, type RealCluster, type SearchEngineName } from './real-parts/index.ts'
 import { createTestClient, type TestResponse } from './real-parts/http.ts'
 import { eventually, startWholeService, type WholeService } from './whole-service.ts'
@@ -213,8 +213,7 @@ function join(service: WholeService, member: RealCluster): void {
     current: () => Promise.resolve({ tls: { ca: caPem }, headers: { authorization: `Bearer ${adminToken}` } }),
   }
   const client = createMemberClient({ server: url, credentials, qps: 0, clock: systemClock })
-  const facts = { name: name as ClusterName, uid: `uid-${name}`, labels: {}, provider: '', region: '', zones: [] }
-  service.service.fleet.engage({ ...facts, ready: true }, client)
+  service.service.fleet.engage(facts(name), client)
 }
 
 /** Of `search/lookup`: every pod that there may be. */

@@ -15,10 +15,10 @@ import { createService, type Service, type ServiceOptions } from '../../src/app/
 import type { Runtime } from '../../src/app/runtime.ts'
 import type { TracingConfig } from '../../src/app/options/tracing-config.ts'
 import { createMemberClient } from '../../src/fleet/member-client.ts'
-import type { ClusterName } from '../../src/kube/names.ts'
 import { createMembersPlugin } from '../../src/proxy/plugins/members.ts'
 import { createLogger } from '../../src/telemetry/logger.ts'
 import { systemClock, systemRandom } from '../../src/util/clock.ts'
+import { facts } from './cluster-facts.ts'
 import type { LogRecord } from './local-process.ts'
 import { createTestClient, type TestClient } from './real-parts/http.ts'
 
@@ -135,10 +135,9 @@ export async function startWholeService({
     log,
     faults,
     join(name, url) {
-      const facts = { name: name as ClusterName, uid: `uid-${name}`, labels: {}, provider: '', region: '', zones: [] }
       const credentials = { current: () => Promise.resolve({ tls: {}, headers: {} }) }
       const member = createMemberClient({ server: url, credentials, qps: 0, clock: systemClock })
-      service.fleet.engage({ ...facts, ready: true }, member, { identity: 'impersonated', client: member })
+      service.fleet.engage(facts(name), member, { identity: 'impersonated', client: member })
     },
     async register(name, ...kinds) {
       const resourceSelectors = kinds.map((text) => {

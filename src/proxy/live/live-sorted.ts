@@ -3,10 +3,10 @@
  * reads the members' whole lists, from the second page on at the versions of the first one, and holds them in memory as long
  * as it is answered (`LiveBudget`).
  */
-import { decodeCursor, encodeCursor, orderedPage, type Cursor, type Sorted } from '../../http/sorted-page.ts'
+import { decodeCursor, encodeCursor, orderedPage, type Cursor } from '../../http/sorted-page.ts'
 import { Breather } from '../../http/breather.ts'
 import { parseObject } from '../../http/selection.ts'
-import type { SortBy } from '../../http/sort-by.ts'
+import type { Sortable, SortBy } from '../../http/sort-by.ts'
 import type { CanonicalObject } from '../../kube/canonical-object.ts'
 import type { JsonObject } from '../../kube/columns/column.ts'
 import { encodeContinueToken } from '../../kube/continue-token.ts'
@@ -59,7 +59,7 @@ async function readWhole(request: LiveListRequest, cursor: Cursor | undefined): 
   }
 }
 
-interface SortedObject extends Sorted {
+interface SortedObject extends Sortable {
   readonly object: CanonicalObject
 }
 
