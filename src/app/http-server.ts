@@ -1,17 +1,12 @@
 /** Joins a service's routes with an identity and a place to listen. */
-import type { IncomingMessage } from 'node:http'
-import type { Auditor } from '../apiserver/audit/auditor.ts'
 import { createApp, mountApp } from '../apiserver/create-app.ts'
 import { createListener } from '../apiserver/create-listener.ts'
 import type { Route } from '../apiserver/route.ts'
-import type { Authenticator } from '../apiserver/authn/authenticator.ts'
-import type { Authorizer } from '../apiserver/authz/authorizer.ts'
-import type { Cors } from '../apiserver/cors.ts'
 import { PING, type HealthCheck } from '../apiserver/health.ts'
-import type { InFlightLimits } from '../apiserver/in-flight.ts'
 import { OpenRequests } from '../apiserver/open-requests.ts'
 import { createPlainPaths } from '../apiserver/plain-paths.ts'
 import { RequestMetrics } from '../apiserver/request-metrics.ts'
+import type { ListenerOptions } from '../apiserver/listener-options.ts'
 import { listen, type ListenOptions, type RunningServer } from '../apiserver/server.ts'
 import { SEARCH_GROUP, SEARCH_GROUP_VERSION } from '../api/resource-registry.ts'
 import type { Lifecycle } from './lifecycle.ts'
@@ -20,22 +15,26 @@ import type { Service } from './service.ts'
 import type { Runtime } from './runtime.ts'
 import { VERSION } from './version.ts'
 
-export interface HttpServerOptions {
+/** What of a listener a command decides. */
+type CallerOptions = Pick<
+  ListenerOptions,
+  | 'prepare'
+  | 'guard'
+  | 'authenticate'
+  | 'authorize'
+  | 'alwaysAllowPaths'
+  | 'inFlight'
+  | 'requestTimeoutMs'
+  | 'minWatchSeconds'
+  | 'headers'
+  | 'cors'
+  | 'audit'
+>
+
+export interface HttpServerOptions extends CallerOptions {
   readonly listen: ListenOptions
-  readonly prepare?: (request: IncomingMessage) => void
-  readonly guard?: (request: IncomingMessage) => void
-  readonly authenticate: Authenticator
-  readonly authorize: Authorizer
-  readonly alwaysAllowPaths: readonly string[]
-  readonly inFlight: InFlightLimits
-  readonly requestTimeoutMs: number
-  readonly minWatchSeconds?: number
   /** Of who can be identified; besides those of the service. */
   readonly checks?: readonly HealthCheck[]
-  /** Sent with every answer. */
-  readonly headers?: Readonly<Record<string, string>>
-  readonly cors?: Cors
-  readonly audit?: Auditor
   /** Besides those of the service. */
   readonly routes?: readonly Route[]
   readonly shutdown: ShutdownOptions

@@ -6,29 +6,19 @@ import type { Socket } from 'node:net'
 import { afterEach, describe, it } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { until } from '../support/fake-clock.ts'
-import {
-  AGREED,
-  refuse,
-  startSessionMember,
-  type SessionHandlers,
-  type SessionMember,
-} from '../support/session-member.ts'
+import { AGREED, refuse, type SessionHandlers, type SessionMember } from '../support/session-member.ts'
 import { askUpgrade, readToEnd, type UpgradeWish } from '../support/upgrade-client.ts'
-import { eventually, startWholeService, type WholeService, type WholeServiceOptions } from '../support/whole-service.ts'
+import { eventually, type WholeServiceOptions } from '../support/whole-service.ts'
+import { SessionWorld } from './session-world.ts'
 
 const P = '/apis/search.karmada.io/v1alpha1/proxying/karmada/proxy'
 const POD = '/api/v1/namespaces/default/pods/web-0'
 const EXEC = `${POD}/exec?container=app&command=sh&command=-c&command=exit%207&stdout=true`
 
 describe('sessions', () => {
-  let service: WholeService | undefined
-  const members: SessionMember[] = []
-  afterEach(async () => {
-    await service?.stop()
-    assert.deepEqual(service?.faults, [])
-    service = undefined
-    for (const member of members.splice(0)) await member.close()
-  })
+  const world = new SessionWorld()
+  const { members } = world
+  afterEach(() => world.end())
 
   /** Each member has `web-0` unless said otherwise; `own-NAME` too. */
   async function start(
@@ -36,11 +26,9 @@ describe('sessions', () => {
     options: WholeServiceOptions & { readonly pods?: Readonly<Record<string, readonly string[]>> } = {},
   ) {
     const { pods, ...rest } = options
-    const running = await startWholeService(rest)
-    service = running
+    const running = await world.service(rest)
     for (const [name, own] of Object.entries(handlers)) {
-      const member = await startSessionMember(name, pods?.[name] ?? ['web-0', `own-${name}`], own)
-      members.push(member)
+      const member = await world.member(name, pods?.[name] ?? ['web-0', `own-${name}`], own)
       running.join(name, member.url)
     }
     await running.register('pods', 'v1/Pod')

@@ -3,10 +3,11 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { ResourceRegistry } from '../../src/api/resource-registry.ts'
 import { mirrorSource } from '../../src/app/search-source.ts'
-import { StoreMirrors } from '../../src/app/store-mirrors.ts'
+import { StoreMirrors, type StoreMirrorsOptions } from '../../src/app/store-mirrors.ts'
 import { StoreMetrics } from '../../src/backendstore/bulk-metrics.ts'
 import { BulkWriter } from '../../src/backendstore/bulk-writer.ts'
 import { DeadLetters } from '../../src/backendstore/dead-letters.ts'
+import type { Cache } from '../../src/cache/cache.ts'
 import { KnownResources } from '../../src/controller/known-resources.ts'
 import { planShards, type Plan } from '../../src/controller/plan.ts'
 import type { Fields } from '../../src/fleet/fields.ts'
@@ -16,6 +17,7 @@ import { ALWAYS_LEADING, whileLeading } from '../../src/leaderelection/leadershi
 import type { SearchRequest } from '../../src/query/search-request.ts'
 import { createLogger } from '../../src/telemetry/logger.ts'
 import { createMetricsRegistry } from '../../src/telemetry/metrics.ts'
+import type { Clock } from '../../src/util/clock.ts'
 import { newCache, pod, replace } from '../cache/objects.ts'
 import { pods, PODS, registry } from '../controller/fixture.ts'
 import { facts } from '../support/cluster-facts.ts'
@@ -27,6 +29,55 @@ function planOf(registries: readonly ResourceRegistry[]): Plan {
   return planShards({ registries, members, known: new KnownResources(), cached: new Map() })
 }
 
+/** The registries that there are, what is planned from them, and nobody else who writes. */
+class Registered {
+  #registries: readonly ResourceRegistry[]
+  #plan: Plan
+  #changed = (): void => undefined
+
+  constructor(...registries: readonly ResourceRegistry[]) {
+    this.#registries = registries
+    this.#plan = planOf(registries)
+  }
+
+  become(...registries: readonly ResourceRegistry[]): void {
+    this.#registries = registries
+    this.#plan = planOf(registries)
+    this.#changed()
+  }
+
+  get ports(): Pick<StoreMirrorsOptions, 'controller' | 'registries' | 'notes' | 'installation' | 'whileLeading'> {
+    const plan = (): Plan => this.#plan
+    return {
+      controller: {
+        get plan() {
+          return plan()
+        },
+        onChange: (listener) => {
+          this.#changed = listener
+          return () => undefined
+        },
+      },
+      registries: { synced: true, current: () => this.#registries },
+      notes: {
+        notes: () => Promise.resolve(new Map()),
+        note: () => Promise.resolve(),
+        forget: () => Promise.resolve(),
+      },
+      installation: () => Promise.resolve('test'),
+      whileLeading: (task, signal) => whileLeading(ALWAYS_LEADING, task, signal),
+    }
+  }
+}
+
+function writing(cache: Cache, clock: Clock) {
+  return {
+    ...{ cache, clock, random: () => 0, logger: createLogger('silent') },
+    metrics: new StoreMetrics(createMetricsRegistry()),
+    letters: new DeadLetters(() => 0),
+  }
+}
+
 /** No embedded store: searches are answered from the engine that registries name. */
 test('the engine that is searched has everything, whoever names it; every registry is told how it is', async () => {
   const { cache, clock, open } = newCache()
@@ -36,38 +87,20 @@ test('the engine that is searched has everything, whoever names it; every regist
     return { ...plain, spec: { ...plain.spec, backendStore: { openSearch: { addresses: [`http://${host}:9200`] } } } }
   }
   const plain = registry('c', [pods()], { clusterNames: ['m2'] })
-  let registries: readonly ResourceRegistry[] = [plain]
-  let plan = planOf(registries)
-  let changed = (): void => undefined
+  const registered = new Registered(plain)
   const mirrors = new StoreMirrors({
-    ...{ cache, clock, random: () => 0, logger: createLogger('silent') },
-    metrics: new StoreMetrics(createMetricsRegistry()),
-    letters: new DeadLetters(() => 0),
-    controller: {
-      get plan() {
-        return plan
-      },
-      onChange: (listener) => {
-        changed = listener
-        return () => undefined
-      },
-    },
-    registries: { synced: true, current: () => registries },
-    notes: { notes: () => Promise.resolve(new Map()), note: () => Promise.resolve(), forget: () => Promise.resolve() },
-    installation: () => Promise.resolve('test'),
+    ...writing(cache, clock),
+    ...registered.ports,
     open: (options) => engines.get(new URL(options.addresses[0]!).hostname)!.open(options),
     secrets: undefined,
     own: undefined,
     searched: true,
-    whileLeading: (task, signal) => whileLeading(ALWAYS_LEADING, task, signal),
   })
   const pass = async (ms: number): Promise<void> => {
     for (let step = 0; step < 50; step++) await clock.advance(ms / 50)
   }
   const become = async (...next: ResourceRegistry[]): Promise<void> => {
-    registries = next
-    plan = planOf(next)
-    changed()
+    registered.become(...next)
     await pass(5_000)
   }
   for (const name of ['m1', 'm2']) replace(open(name), [pod({ name: 'p' }, 1)], 1)
@@ -105,29 +138,12 @@ test('a registry’s objects are in its engine once its Secret is there, its con
   const openSearch = { addresses: ['http://os:9200'], secretRef: { namespace: 'ns', name: 'creds' } }
   const plain = registry('rr', [pods()], { clusterNames: ['m1'] })
   const mirrored: ResourceRegistry = { ...plain, spec: { ...plain.spec, backendStore: { openSearch } } }
-  let registries: readonly ResourceRegistry[] = [mirrored]
-  let plan = planOf(registries)
-  let changed = (): void => undefined
+  const registered = new Registered(mirrored)
   let observer: ObjectObserver | undefined
-  const common = {
-    ...{ cache, clock, random: () => 0, logger: createLogger('silent') },
-    metrics: new StoreMetrics(createMetricsRegistry()),
-    letters: new DeadLetters(() => 0),
-  }
+  const common = writing(cache, clock)
   const mirrors = new StoreMirrors({
     ...common,
-    controller: {
-      get plan() {
-        return plan
-      },
-      onChange: (listener) => {
-        changed = listener
-        return () => undefined
-      },
-    },
-    registries: { synced: true, current: () => registries },
-    notes: { notes: () => Promise.resolve(new Map()), note: () => Promise.resolve(), forget: () => Promise.resolve() },
-    installation: () => Promise.resolve('test'),
+    ...registered.ports,
     open: (options) => engine.open(options),
     secrets: {
       client: {} as MemberClient,
@@ -137,7 +153,6 @@ test('a registry’s objects are in its engine once its Secret is there, its con
       },
     },
     own: { name: 'sqlite', writer: new BulkWriter({ ...common, store: new MemoryStore() }) },
-    whileLeading: (task, signal) => whileLeading(ALWAYS_LEADING, task, signal),
   })
   const pass = async (ms: number): Promise<void> => {
     for (let step = 0; step < 50; step++) await clock.advance(ms / 50)
@@ -161,9 +176,7 @@ test('a registry’s objects are in its engine once its Secret is there, its con
     reason: 'Written',
     message: 'written to sqlite, opensearch/os:9200',
   })
-  registries = [plain]
-  plan = planOf(registries)
-  changed()
+  registered.become(plain)
   await pass(5_000)
   assert.deepEqual(engine.names(), [])
   assert.equal(mirrors.verdict(plain)?.message, 'written to sqlite')

@@ -6,9 +6,10 @@ import { noCredentials } from '../../src/fleet/credentials.ts'
 import { createMemberClient } from '../../src/fleet/member-client.ts'
 import { createKarmadaPlugin } from '../../src/proxy/plugins/karmada.ts'
 import { systemClock, systemRandom } from '../../src/util/clock.ts'
-import { startSessionMember, type SessionMember } from '../support/session-member.ts'
+import type { SessionMember } from '../support/session-member.ts'
 import { askUpgrade, readToEnd, type UpgradeWish } from '../support/upgrade-client.ts'
-import { eventually, startWholeService, type WholeService, type WholeServiceOptions } from '../support/whole-service.ts'
+import { eventually, type WholeService, type WholeServiceOptions } from '../support/whole-service.ts'
+import { SessionWorld } from './session-world.ts'
 
 const BASE = '/apis/search.karmada.io/v1alpha1/proxying'
 const P = `${BASE}/karmada/proxy`
@@ -27,25 +28,16 @@ function application(name: string) {
 }
 
 describe('sessions without a registry', () => {
-  let service: WholeService | undefined
-  const members: SessionMember[] = []
-  afterEach(async () => {
-    await service?.stop()
-    assert.deepEqual(service?.faults, [])
-    service = undefined
-    for (const member of members.splice(0)) await member.close()
-  })
+  const world = new SessionWorld()
+  const { members } = world
+  afterEach(() => world.end())
 
-  async function memberOf(name: string, pods: readonly string[]): Promise<SessionMember> {
-    const member = await startSessionMember(name, pods, { request: application(name) })
-    members.push(member)
-    return member
-  }
+  const memberOf = (name: string, pods: readonly string[]): Promise<SessionMember> =>
+    world.member(name, pods, { request: application(name) })
 
   /** Two members; `both` is a pod of both. Each has a node and a service of its own. */
   async function start(options: WholeServiceOptions = {}): Promise<WholeService> {
-    const running = await startWholeService(options)
-    service = running
+    const running = await world.service(options)
     for (const name of ['m1', 'm2']) {
       const member = await memberOf(name, [`own-${name}`, 'both'])
       member.api.put({ apiVersion: 'v1', kind: 'Node', metadata: { name: `node-${name}` } })

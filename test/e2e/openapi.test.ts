@@ -28,8 +28,8 @@ describe('OpenAPI behind a kube-apiserver', () => {
     await until(async () => (await fleet.host.request('/openapi/v2')).text.includes('v1alpha1.ResourceRegistry'), 'v2')
   })
   after(async () => {
-    await serve.stop()
-    await fleet.stop()
+    await serve?.stop()
+    await fleet?.stop()
   })
 
   const kubectl = (args: readonly string[], input = ''): Promise<KubectlResult> =>

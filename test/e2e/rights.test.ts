@@ -62,8 +62,8 @@ describe('rights of a user of serve', () => {
     await bind(host, 'bob-uses-fleetsearch', '', use, BOB)
   })
   after(async () => {
-    await serve.stop()
-    await fleet.stop()
+    await serve?.stop()
+    await fleet?.stop()
   })
 
   describe('by default', () => {

@@ -48,6 +48,7 @@ describe('sessions through serve', () => {
   let fleet: KarmadaFleet
   let serve: ServeProcess
   let proxy: TestServer
+  const started = new AsyncDisposableStack()
   const tunnels: ProxyLog[] = []
   const kubelets: Kubelet[] = []
   let member1: RealCluster
@@ -56,23 +57,26 @@ describe('sessions through serve', () => {
   const routes: { readonly name: string; readonly kubeconfig: string }[] = []
 
   before(async () => {
-    fleet = await startKarmadaFleet(['member1', 'member2'], { joined: [], flags: { member2: [SPDY_ONLY] } })
+    const flags = { member2: [SPDY_ONLY] }
+    fleet = started.adopt(await startKarmadaFleet(['member1', 'member2'], { joined: [], flags }), (each) => each.stop())
     ;[member1, member2] = fleet.members as [RealCluster, RealCluster]
-    proxy = await serveProxy(tunnels)
+    proxy = started.use(await serveProxy(tunnels))
     await fleet.join(member1)
     await fleet.join(member2, { spec: { proxyURL: proxy.url, proxyHeader: { 'X-Tunnel': 'fleet' } } })
     for (const [member, pod] of [
       [member1, 'one'],
       [member2, 'two'],
     ] as const) {
-      const kubelet = await startKubelet(member)
+      const kubelet = started.adopt(await startKubelet(member), (each) => each.stop())
       kubelets.push(kubelet)
       for (const name of [pod, 'both']) await kubelet.run(name)
       writeFileSync(path.join(kubelet.folder, 'app.log'), `log of ${member.name}\n`)
     }
-    serve = await startServe(fleet.host)
+    serve = started.adopt(await startServe(fleet.host), (each) => each.stop())
     const { certPem, keyPem } = fleet.host.pki.admin
-    direct = createTestClient({ url: serve.url, caPem: serve.caPem, certPem, keyPem })
+    direct = started.adopt(createTestClient({ url: serve.url, caPem: serve.caPem, certPem, keyPem }), (each) =>
+      each.close(),
+    )
     await fleet.register('pods', { targetCluster: {}, resourceSelectors: [{ apiVersion: 'v1', kind: 'Pod' }] })
     const { host } = fleet
     const write = (name: string, entry: Parameters<typeof kubeconfig>[0]): void => {
@@ -93,13 +97,7 @@ describe('sessions through serve', () => {
     )
   })
 
-  after(async () => {
-    await direct?.close()
-    await serve?.stop()
-    for (const kubelet of kubelets) await kubelet.stop()
-    await proxy?.[Symbol.asyncDispose]()
-    await fleet?.stop()
-  })
+  after(() => started.disposeAsync())
 
   function kubectl(args: readonly string[], options: KubectlOptions = {}): Promise<KubectlResult> {
     return tryKubectl(args, { kubeconfig: routes[0]!.kubeconfig, ...options })

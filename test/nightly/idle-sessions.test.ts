@@ -31,45 +31,44 @@ interface Session {
 
 it('D6: ten silent minutes end no session, through an HTTP CONNECT proxy neither', async (t) => {
   const tunnels: ProxyLog[] = []
-  const fleet = await startKarmadaFleet(['member1', 'member2'], { joined: [] })
+  await using started = new AsyncDisposableStack()
+  const fleet = started.adopt(await startKarmadaFleet(['member1', 'member2'], { joined: [] }), (each) => each.stop())
   const [member1, member2] = fleet.members as [RealCluster, RealCluster]
-  const proxy = await serveProxy(tunnels)
-  const kubelets = await Promise.all([startKubelet(member1), startKubelet(member2)])
-  const sessions: Session[] = []
+  const proxy = started.use(await serveProxy(tunnels))
+  for (const [member, pod] of [
+    [member1, 'one'],
+    [member2, 'two'],
+  ] as const) {
+    const kubelet = started.adopt(await startKubelet(member), (each) => each.stop())
+    await kubelet.run(pod)
+  }
   await fleet.join(member1)
   await fleet.join(member2, { spec: { proxyURL: proxy.url } })
-  const serve = await startServe(fleet.host)
-  try {
-    await kubelets[0].run('one')
-    await kubelets[1].run('two')
-    await fleet.register('pods', { targetCluster: {}, resourceSelectors: [{ apiVersion: 'v1', kind: 'Pod' }] })
-    const { host } = fleet
-    const file = path.join(host.folder, 'behind-the-aggregator')
-    writeFileSync(file, kubeconfig({ name: 'fleet', url: host.url + PROXY, caPem: host.caPem, token: host.adminToken }))
-    for (const pod of ['one', 'two']) {
-      await until(async () => (await tryKubectl(['exec', pod, '--', 'true'], { kubeconfig: file })).code === 0, pod)
-      sessions.push(await webSocket(pod, host.url, host.caPem, host.adminToken))
-      sessions.push(await webSocket(pod, serve.url, serve.caPem, host.adminToken))
-      sessions.push(await ofKubectl(pod, file, host.folder))
-    }
-    await allAnswer(sessions, 'before')
-    const beginning = tunnels.length
-    for (let slept = 0; slept < IDLE_MS; slept += IDLE_MS / 10) {
-      await delay(IDLE_MS / 10)
-      const closed = sessions.filter(({ open }) => !open).map(({ name }) => name)
-      assert.deepEqual(closed, [], `after ${slept + IDLE_MS / 10} ms`)
-    }
-    await allAnswer(sessions, 'afterwards')
-    t.diagnostic(`${sessions.length} sessions were silent for ${IDLE_MS / 1000} s; tunnels: ${beginning}`)
-    assert.ok(beginning > 0 && tunnels.every(({ target }) => target === new URL(member2.url).host))
+  const serve = started.adopt(await startServe(fleet.host), (each) => each.stop())
+  const sessions: Session[] = []
+  started.defer(async () => {
     for (const session of sessions) await session.end()
-  } finally {
-    for (const session of sessions) await session.end()
-    await serve.stop()
-    for (const kubelet of kubelets) await kubelet.stop()
-    await proxy[Symbol.asyncDispose]()
-    await fleet.stop()
+  })
+  await fleet.register('pods', { targetCluster: {}, resourceSelectors: [{ apiVersion: 'v1', kind: 'Pod' }] })
+  const { host } = fleet
+  const file = path.join(host.folder, 'behind-the-aggregator')
+  writeFileSync(file, kubeconfig({ name: 'fleet', url: host.url + PROXY, caPem: host.caPem, token: host.adminToken }))
+  for (const pod of ['one', 'two']) {
+    await until(async () => (await tryKubectl(['exec', pod, '--', 'true'], { kubeconfig: file })).code === 0, pod)
+    sessions.push(await webSocket(pod, host.url, host.caPem, host.adminToken))
+    sessions.push(await webSocket(pod, serve.url, serve.caPem, host.adminToken))
+    sessions.push(await ofKubectl(pod, file, host.folder))
   }
+  await allAnswer(sessions, 'before')
+  const beginning = tunnels.length
+  for (let slept = 0; slept < IDLE_MS; slept += IDLE_MS / 10) {
+    await delay(IDLE_MS / 10)
+    const closed = sessions.filter(({ open }) => !open).map(({ name }) => name)
+    assert.deepEqual(closed, [], `after ${slept + IDLE_MS / 10} ms`)
+  }
+  await allAnswer(sessions, 'afterwards')
+  t.diagnostic(`${sessions.length} sessions were silent for ${IDLE_MS / 1000} s; tunnels: ${beginning}`)
+  assert.ok(beginning > 0 && tunnels.every(({ target }) => target === new URL(member2.url).host))
 })
 
 async function allAnswer(sessions: readonly Session[], word: string): Promise<void> {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { ClusterName } from '../../src/kube/names.ts'
 import type { FleetRightsOptions } from '../../src/rights/fleet-rights.ts'
-import { RightsFixture } from './world.ts'
+import { QUESTION, RightsFixture } from './world.ts'
 
 const LISTING = { verbs: ['list'], apiGroups: [''], resources: ['pods'] }
 
@@ -191,14 +191,3 @@ test('a caller without a name sees nothing; a cluster that left shows nothing', 
     )
     assert.equal(none.size, 1)
   }))
-
-const QUESTION = {
-  verb: 'list',
-  group: '',
-  resource: 'pods',
-  subresource: '',
-  namespace: '',
-  name: '',
-  byObject: false,
-  namespaced: true,
-}

@@ -12,6 +12,18 @@ import { facts } from '../support/cluster-facts.ts'
 import { startFakeMember, type FakeMember, type NewObject } from '../support/fake-member.ts'
 import { bindingObject, roleObject, type BindingDraft, type RuleDraft } from './rbac-objects.ts'
 
+/** May somebody list all pods? */
+export const QUESTION: Omit<RightsQuestion, 'user'> = {
+  verb: 'list',
+  group: '',
+  resource: 'pods',
+  subresource: '',
+  namespace: '',
+  name: '',
+  byObject: false,
+  namespaced: true,
+}
+
 export interface Review {
   readonly user: string
   readonly groups: readonly string[]
@@ -136,14 +148,7 @@ export class RightsFixture {
     const { as, ...rest } = question
     const whole: RightsQuestion = {
       user: { name: as, uid: '', groups: [], extra: {} },
-      verb: 'list',
-      group: '',
-      resource: 'pods',
-      subresource: '',
-      namespace: '',
-      name: '',
-      byObject: false,
-      namespaced: true,
+      ...QUESTION,
       ...rest,
     }
     const answers = await this.rights.of(whole, [member.name], AbortSignal.timeout(10_000))

@@ -78,6 +78,23 @@ export interface PathItem {
 
 export type Paths = Readonly<Record<string, PathItem>>
 
+/** All paths as a document has them, when what they are made of has been written as its version writes it. */
+export function renderPaths(
+  paths: Paths,
+  operationOf: (operation: Operation) => object,
+  parameterOf: (parameter: Parameter) => object,
+): object {
+  return Object.fromEntries(
+    Object.entries(paths).map(([path, { operations, parameters }]) => [
+      path,
+      {
+        ...Object.fromEntries(Object.entries(operations).map(([method, each]) => [method, operationOf(each)])),
+        ...(parameters.length === 0 ? {} : { parameters: parameters.map(parameterOf) }),
+      },
+    ]),
+  )
+}
+
 export const META = 'io.k8s.apimachinery.pkg.apis.meta.v1'
 
 export const meta = (name: string): Ref => ({ ref: `${META}.${name}` })

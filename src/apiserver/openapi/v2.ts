@@ -1,5 +1,13 @@
 /** The one Swagger 2.0 document, which kube-apiservers merge into their own. */
-import { BEARER_TOKEN, INFO, type Definitions, type Operation, type Parameter, type Paths } from './model.ts'
+import {
+  BEARER_TOKEN,
+  INFO,
+  renderPaths,
+  type Definitions,
+  type Operation,
+  type Parameter,
+  type Paths,
+} from './model.ts'
 import { refTo, schemasOf, type Dialect } from './schema.ts'
 import { DESCRIPTIONS } from './v3.ts'
 
@@ -9,15 +17,7 @@ export function openApiV2(paths: Paths, definitions: Definitions): object {
   return {
     swagger: '2.0',
     info: INFO,
-    paths: Object.fromEntries(
-      Object.entries(paths).map(([path, { operations, parameters }]) => [
-        path,
-        {
-          ...Object.fromEntries(Object.entries(operations).map(([method, each]) => [method, operationOf(each)])),
-          ...(parameters.length === 0 ? {} : { parameters: parameters.map(parameterOf) }),
-        },
-      ]),
-    ),
+    paths: renderPaths(paths, operationOf, parameterOf),
     definitions: schemasOf(definitions, V2),
     securityDefinitions: { BearerToken: BEARER_TOKEN },
     security: [{ BearerToken: [] }],

@@ -1,5 +1,13 @@
 /** OpenAPI 3.0 documents. */
-import { BEARER_TOKEN, INFO, type Definitions, type Operation, type Parameter, type Paths } from './model.ts'
+import {
+  BEARER_TOKEN,
+  INFO,
+  renderPaths,
+  type Definitions,
+  type Operation,
+  type Parameter,
+  type Paths,
+} from './model.ts'
 import { refTo, schemasOf, type Dialect } from './schema.ts'
 
 const V3: Dialect = { prefix: '#/components/schemas/', detailed: true }
@@ -8,15 +16,7 @@ export function openApiV3(paths: Paths, definitions: Definitions): object {
   return {
     openapi: '3.0.0',
     info: INFO,
-    paths: Object.fromEntries(
-      Object.entries(paths).map(([path, { operations, parameters }]) => [
-        path,
-        {
-          ...Object.fromEntries(Object.entries(operations).map(([method, each]) => [method, operationOf(each)])),
-          ...(parameters.length === 0 ? {} : { parameters: parameters.map(parameterOf) }),
-        },
-      ]),
-    ),
+    paths: renderPaths(paths, operationOf, parameterOf),
     components: { schemas: schemasOf(definitions, V3), securitySchemes: { BearerToken: BEARER_TOKEN } },
   }
 }

@@ -165,15 +165,7 @@ function initStatus(container: Container, state: PodState, createdMs: number, ra
     return waiting(container, state.kind === 'imagePull' ? pullReason(state.message) : { reason: 'PodInitializing' })
   }
   if (native) return running(container, createdMs + 3_000, true, random)
-  if (state.kind === 'initCrashLoop') {
-    const back = { reason: 'CrashLoopBackOff', message: state.backoff }
-    return {
-      ...identity(container, random),
-      state: { waiting: back },
-      ...past(state.last, random),
-      restartCount: state.restarts,
-    }
-  }
+  if (state.kind === 'initCrashLoop') return backingOff(container, state, random)
   const terminated = ended({ exitCode: 0, reason: 'Completed', endedMs: createdMs + 8_000 }, createdMs + 3_000, random)
   return { ...identity(container, random), state: { terminated }, lastState: {}, ready: true, started: false }
 }
@@ -187,16 +179,9 @@ function mainStatus(container: Container, index: number, state: PodState, random
       if (!failing || state.last === undefined) return status
       return { ...status, ...past(state.last, random), restartCount: state.restarts ?? 1 }
     }
-    case 'crashLoop': {
+    case 'crashLoop':
       if (!failing) return running(container, state.last.endedMs - 3_600_000, true, random)
-      const back = { reason: 'CrashLoopBackOff', message: state.backoff }
-      return {
-        ...identity(container, random),
-        state: { waiting: back },
-        ...past(state.last, random),
-        restartCount: state.restarts,
-      }
-    }
+      return backingOff(container, state, random)
     case 'creating':
       return waiting(container, (failing ? state.waiting : undefined) ?? { reason: 'ContainerCreating' })
     case 'imagePull':
@@ -217,6 +202,20 @@ function mainStatus(container: Container, index: number, state: PodState, random
       throw new Error(`a pod that is ${state.kind} has no containers`)
     default:
       return state satisfies never
+  }
+}
+
+/** A container that its kubelet waits with before it starts it again. */
+function backingOff(
+  container: Container,
+  { last, restarts, backoff }: Extract<PodState, { readonly backoff: string }>,
+  random: SeededRandom,
+): ContainerStatus {
+  return {
+    ...identity(container, random),
+    state: { waiting: { reason: 'CrashLoopBackOff', message: backoff } },
+    ...past(last, random),
+    restartCount: restarts,
   }
 }
 
