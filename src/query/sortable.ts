@@ -3,6 +3,7 @@
  * every store can compare, sort and range over as a plain keyword.
  */
 import { isIPv4, isIPv6 } from 'node:net'
+import { isPossibleTime } from '../kube/calendar.ts'
 import { parseQuantity } from '../kube/quantity.ts'
 import { foldCase } from './tokens.ts'
 
@@ -56,21 +57,28 @@ function complement(digits: string): string {
 const RFC3339 =
   /^([0-9]{4})-([0-9]{2})-([0-9]{2})[Tt]([0-9]{2}):([0-9]{2}):([0-9]{2})(\.[0-9]{1,9})?([Zz]|[+-][0-9]{2}:[0-9]{2})$/
 
+/** A zone may lead out of the years of four digits. */
+const FIRST_MS = Date.parse('0000-01-01T00:00:00Z')
+const LAST_MS = Date.parse('9999-12-31T23:59:59Z')
+
 /** As Kubernetes writes nearly all of its times. */
 const WHOLE_SECONDS = /^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$/
 
-/** An RFC 3339 time, in UTC with its fraction: `20260102030405.123456`; undefined for anything else. */
+/**
+ * An RFC 3339 time, in UTC with its fraction: `20260102030405.123456`; undefined for anything else, as for days and times
+ * that there are not.
+ */
 export function sortableTime(text: string): string | undefined {
   if (text.length < 20 || text.charCodeAt(4) !== 0x2d) return undefined
-  if (text.length === 20 && WHOLE_SECONDS.test(text)) return secondsOf(text)
+  if (text.length === 20 && WHOLE_SECONDS.test(text)) return isPossibleTime(text) ? secondsOf(text) : undefined
   const match = RFC3339.exec(text)
-  if (match === null) return undefined
+  if (match === null || !isPossibleTime(text)) return undefined
   const [, year, month, day, hour, minute, second, fraction = '', zone = 'Z'] = match
   const digits = `${year}${month}${day}${hour}${minute}${second}`
   const rest = fraction.replace(/\.?0+$/, '')
   if (zone === 'Z' || zone === 'z') return digits + rest
   const ms = Date.parse(`${year}-${month}-${day}T${hour}:${minute}:${second}${zone}`)
-  return Number.isNaN(ms) ? undefined : sortableMs(ms) + rest
+  return ms >= FIRST_MS && ms <= LAST_MS ? sortableMs(ms) + rest : undefined
 }
 
 function secondsOf(text: string): string {

@@ -3,6 +3,7 @@
  * Absent and null are the same, as in Go. What the values mean is checked later (validation.ts).
  */
 import { SEARCH_GROUP_VERSION, SEARCH_VERSION, type ResourceRegistry } from '../api/resource-registry.ts'
+import { isPossibleTime } from '../kube/calendar.ts'
 import { badRequest } from '../kube/status-error.ts'
 import { MANAGED_FIELDS, REGISTRY, type Fields, type Shape } from './schema.ts'
 
@@ -115,7 +116,7 @@ function zero(shape: Shape): unknown {
 const RFC3339 = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/
 
 function isTime(text: string): boolean {
-  return RFC3339.test(text) && !Number.isNaN(Date.parse(text))
+  return RFC3339.test(text) && isPossibleTime(text) && !Number.isNaN(Date.parse(text))
 }
 
 function wrongType(path: string, expected: string, value: unknown): Error {

@@ -90,6 +90,39 @@ test('times sort in UTC with their fractions', () => {
   for (const none of ['2026-01-02', 'yesterday', '2026-01-02 03:04:05Z']) assert.equal(sortableTime(none), undefined)
 })
 
+test('days and times of day that there are not are no times, as to Kubernetes', () => {
+  for (const none of [
+    '2020-02-30T00:00:00Z',
+    '2020-02-30T00:00:00.5Z',
+    '2020-02-30T00:00:00+01:00',
+    '2023-02-29T00:00:00Z',
+    '1900-02-29T00:00:00Z',
+    '2020-04-31T00:00:00Z',
+    '2020-13-01T00:00:00Z',
+    '2020-00-01T00:00:00Z',
+    '2020-01-00T00:00:00Z',
+    '2020-01-32T00:00:00Z',
+    '2020-01-01T24:00:00Z',
+    '2020-01-01T24:00:00+01:00',
+    '2020-01-01T25:00:00Z',
+    '2020-01-01T00:60:00Z',
+    '2016-12-31T23:59:60Z',
+    '2020-01-01T00:00:61Z',
+    '2020-01-01T00:00:00+25:00',
+    '0000-01-01T00:00:00+01:00',
+    '9999-12-31T23:59:59-01:00',
+  ])
+    assert.equal(sortableTime(none), undefined, none)
+  const day = fc.integer({ min: Date.UTC(1600, 0, 1) / 86_400_000, max: Date.UTC(2800, 0, 1) / 86_400_000 })
+  fc.assert(
+    fc.property(day, (days) => {
+      const text = new Date(days * 86_400_000).toISOString()
+      assert.equal(timeOfKey(sortableTime(text) ?? ''), text.replace('.000', ''))
+    }),
+    { numRuns: 2_000 },
+  )
+})
+
 test('versions and addresses sort as what they are', () => {
   ascending(sortableVersion, ['v1.9', 'v1.10.0-alpha', 'v1.10.0-rc.1', 'v1.10', 'v1.10.1', 'v1.30.1+k3s1', 'v2'])
   assert.equal(sortableVersion('1.2'), sortableVersion('v1.2.0'))

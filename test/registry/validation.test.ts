@@ -145,6 +145,10 @@ test('a body of the wrong types or kind is a bad request that names the field', 
   )
   refused(withSpec({ resourceSelectors: [{ kind: {} }] }), /spec\.resourceSelectors\[0\]\.kind must be a string/)
   refused({ metadata: { creationTimestamp: 'yesterday' } }, /metadata\.creationTimestamp must be an RFC 3339 time/)
+  refused(
+    { metadata: { creationTimestamp: '2020-02-30T00:00:00Z' } },
+    /metadata\.creationTimestamp must be an RFC 3339 time/,
+  )
   refused({ kind: 'Pod', apiVersion: 'v1' }, /\(v1, Kind=Pod\) does not match the expected type/)
 })
 

@@ -20,6 +20,8 @@ const TIMES = [
   '2026-11-29T22:00:00.123456Z',
   '2026-11-30T00:30:00+01:00',
 ]
+/** Of no calendar: texts, if anything. */
+const NO_TIMES = ['2026-02-30T00:00:00Z', '2026-12-31T23:59:60Z', '2026-11-31T24:00:00+01:00']
 const QUANTITIES = ['1Gi', '1000Mi', '900Mi', '1024Mi', '100m', '0.1', '2', '1e3', '1k']
 const MESSAGES = [
   'connection refused',
@@ -44,7 +46,7 @@ const podStatus = fc.record({
   phase: one(['Running', 'Pending', 'Failed', 'Succeeded']),
   podIP: optional(one(IPS)),
   hostIP: optional(one(IPS)),
-  startTime: optional(one(TIMES)),
+  startTime: optional(one([...TIMES, ...NO_TIMES])),
   containerStatuses: fc.array(
     fc.record({
       name: one(['app', 'side-car']),
@@ -102,7 +104,7 @@ const widget = fc.record({
   spec: fc.record({
     port: optional(one([80, '80', 'http', { name: 'x' }, null, true])),
     size: optional(one(QUANTITIES)),
-    at: optional(one(TIMES)),
+    at: optional(one([...TIMES, ...NO_TIMES])),
     tags: optional(one([[], {}, ['a', 'b/c'], [1, 1, 2]])),
   }),
 })
@@ -131,7 +133,7 @@ const metadata = fc.record({
       maxKeys: 2,
     }),
   ),
-  creationTimestamp: optional(one(TIMES)),
+  creationTimestamp: optional(one([...TIMES, ...NO_TIMES.slice(0, 1)])),
   ownerReferences: optional(
     fc.array(fc.record({ kind: one(['ReplicaSet', 'Job']), name: one(['web-7f9', 'backup']) }), { maxLength: 2 }),
   ),

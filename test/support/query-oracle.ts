@@ -509,6 +509,9 @@ function timeOf(text: string): bigint | undefined {
   const match = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(\.\d+)?(Z|[+-]\d\d:\d\d)$/.exec(text)
   if (match === null) return undefined
   const [, seconds = '', fraction = '.', zone = ''] = match
+  // What there is reads back as it was written.
+  const utc = new Date(`${seconds}Z`)
+  if (Number.isNaN(utc.getTime()) || !utc.toISOString().startsWith(seconds)) return undefined
   return BigInt(Date.parse(seconds + zone)) * 1_000_000n + BigInt(fraction.slice(1).padEnd(9, '0'))
 }
 

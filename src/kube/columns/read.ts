@@ -2,6 +2,7 @@
  * Reads of parsed objects that survive any shape: a value of another type than expected is as good as absent, and absent
  * strings, numbers and lists are empty, as Go's zero values are.
  */
+import { isPossibleTime } from '../calendar.ts'
 import type { JsonObject } from './column.ts'
 
 export function isObject(value: unknown): value is JsonObject {
@@ -81,9 +82,9 @@ export function isTrue(conditions: readonly JsonObject[], type: string): boolean
   return condition(conditions, type)?.['status'] === 'True'
 }
 
-/** Milliseconds since the epoch; undefined for no time, an unreadable one, and Go's zero time. */
+/** Milliseconds since the epoch; undefined for no time, an unreadable or impossible one, and Go's zero time. */
 export function timeMs(rfc3339: unknown): number | undefined {
   if (typeof rfc3339 !== 'string' || rfc3339.startsWith('0001-01-01T00:00:00')) return undefined
-  const ms = Date.parse(rfc3339)
+  const ms = isPossibleTime(rfc3339) ? Date.parse(rfc3339) : Number.NaN
   return Number.isNaN(ms) ? undefined : ms
 }
