@@ -1,6 +1,5 @@
-/** JSON.parse that keeps integers beyond 2^53 exact, and the opposite direction as Go writes it. */
-import { compareUtf8 } from '../util/bytes.ts'
-import { goJsonString } from './go-text.ts'
+/** JSON.parse that keeps integers beyond 2^53 exact, and numbers as Go prints them. */
+import { parseDeep } from './json-deep.ts'
 
 /** Sixteen digits in a row may be more than a JavaScript number holds; a string that has them costs only time. */
 const MANY_DIGITS = /[0-9]{16}/
@@ -12,29 +11,28 @@ const SHORTEST_PRECISION = 6
 /** Beyond 64 bits Go reads a floating-point number. */
 const MAX_INT64 = 2n ** 63n - 1n
 
-/** As `JSON.parse`, but integers that are not safe and fit 64 bits become bigints. Throws SyntaxError. */
+/** As `JSON.parse`, however deep, but integers that are not safe and fit 64 bits become bigints. Throws SyntaxError. */
 export function parseExact(bytes: Uint8Array): unknown {
   const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8')
   if (!MANY_DIGITS.test(text)) return JSON.parse(text) as unknown
-  return JSON.parse(text, exactInteger) as unknown
+  try {
+    return JSON.parse(text, exactInteger) as unknown
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error
+    return parseDeep(text, exactNumber) // deeper than a reviver has stack for, and valid: revivers come behind parsing
+  }
 }
 
 function exactInteger(_key: string, value: unknown, context?: { readonly source?: string }): unknown {
   const source = context?.source
-  if (typeof value !== 'number' || source === undefined || Number.isSafeInteger(value)) return value
-  if (!INTEGER.test(source)) return value
-  const exact = BigInt(source)
-  return exact > MAX_INT64 || exact < -MAX_INT64 - 1n ? value : exact
+  return typeof value !== 'number' || source === undefined ? value : exactNumber(source)
 }
 
-/** As Go's encoding/json writes a map or a list: keys sorted by their bytes, `<`, `>` and `&` escaped. */
-export function goJson(value: unknown): string {
-  if (typeof value === 'string') return goJsonString(value)
-  if (typeof value === 'bigint') return value.toString()
-  if (Array.isArray(value)) return `[${value.map(goJson).join(',')}]`
-  if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'null'
-  const entries = Object.entries(value).toSorted(([a], [b]) => compareUtf8(a, b))
-  return `{${entries.map(([key, item]) => `${goJsonString(key)}:${goJson(item)}`).join(',')}}`
+function exactNumber(digits: string): number | bigint {
+  const value = Number(digits)
+  if (Number.isSafeInteger(value) || !INTEGER.test(digits)) return value
+  const exact = BigInt(digits)
+  return exact > MAX_INT64 || exact < -MAX_INT64 - 1n ? value : exact
 }
 
 /** A number as Go prints it: whole ones in digits, others with an exponent from 1e6 on and below 1e-4. */

@@ -73,8 +73,15 @@ function children(value: unknown): unknown[] {
 
 /** The value itself, if there is anything in it, and everything below it, parents first. */
 function descend(value: unknown): unknown[] {
-  const below = children(value)
-  return below.length === 0 ? [] : [value, ...below.flatMap(descend)]
+  const found: unknown[] = []
+  const ahead = [value]
+  while (ahead.length > 0) {
+    const next = ahead.pop()
+    const below = children(next)
+    if (below.length > 0) found.push(next)
+    for (const child of below.toReversed()) ahead.push(child)
+  }
+  return found
 }
 
 type Slice = Extract<PathStep, { type: 'slice' }>

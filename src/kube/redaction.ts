@@ -6,7 +6,8 @@
  *     Database.db.example.io: spec.password, spec.users.token, metadata.annotations["example.io/seed"]
  */
 import { MalformedObjectError } from './malformed-error.ts'
-import { goJson, parseExact } from './json-exact.ts'
+import { goJson } from './json-deep.ts'
+import { parseExact } from './json-exact.ts'
 
 /** On a ResourceRegistry: which values to take out, a kind a line. */
 export const REDACT_ANNOTATION = 'fleetsearch.dev/redact'
@@ -151,7 +152,11 @@ const KEPT: ReadonlySet<string> = new Set(['apiVersion', 'kind', 'metadata'])
 
 /** Whether anything was there. */
 function takeOut(value: unknown, path: RedactedPath, at: number): boolean {
-  if (Array.isArray(value)) return value.map((item) => takeOut(item, path, at)).some(Boolean)
+  if (Array.isArray(value)) {
+    return itemsOf(value)
+      .map((item) => takeOut(item, path, at))
+      .some(Boolean)
+  }
   if (typeof value !== 'object' || value === null) return false
   const object = value as Record<string, unknown>
   const key = path[at] as string
@@ -170,18 +175,33 @@ function takeOut(value: unknown, path: RedactedPath, at: number): boolean {
   return found
 }
 
+/** Also of lists in lists, however deep. */
+function itemsOf(list: readonly unknown[]): unknown[] {
+  const items: unknown[] = []
+  const ahead: unknown[] = [list]
+  while (ahead.length > 0) {
+    const next = ahead.pop()
+    if (!Array.isArray(next)) items.push(next)
+    else for (const item of next) ahead.push(item)
+  }
+  return items
+}
+
 const OURS: ReadonlySet<string> = new Set(['resource.karmada.io/cached-from-cluster', 'cluster.karmada.io/name'])
 
 /** What says where the object comes from stays. */
 const isOurs = (path: RedactedPath, at: number, key: string): boolean =>
   at === 2 && path[0] === 'metadata' && OURS.has(key)
 
+/** What is deeper has no mask: it would take more stack than there is. */
+const MAX_MASKED_DEPTH = 200
+
 /** Keys and the lengths of lists of texts stay, texts are masked, and what has no mask goes. */
-function mask(value: unknown): unknown {
+function mask(value: unknown, depth = 0): unknown {
   if (value === null) return null
   if (typeof value === 'string') return MASK
-  if (Array.isArray(value)) return value.map(mask).filter((item) => item !== undefined)
-  if (typeof value !== 'object') return undefined
-  const entries = Object.entries(value).map(([key, item]) => [key, mask(item)] as const)
+  if (typeof value !== 'object' || depth > MAX_MASKED_DEPTH) return undefined
+  if (Array.isArray(value)) return value.map((item) => mask(item, depth + 1)).filter((item) => item !== undefined)
+  const entries = Object.entries(value).map(([key, item]) => [key, mask(item, depth + 1)] as const)
   return Object.fromEntries(entries.filter(([, item]) => item !== undefined))
 }

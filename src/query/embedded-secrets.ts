@@ -7,19 +7,24 @@ export function mayEmbedSecrets(text: string): boolean {
   return text.includes(MENTION)
 }
 
-/** Empties the values of every Secret in a parsed value, in place; the keys stay. The value itself may be one, too. */
+/**
+ * Empties the values of every Secret in a parsed value, in place; the keys stay. The value itself may be one, too. However
+ * deep: no object may hide one, or keep itself out of a store, by nesting further than there is stack for.
+ */
 export function emptySecrets(value: unknown): void {
-  if (typeof value !== 'object' || value === null) return
-  if (Array.isArray(value)) {
-    for (const item of value) emptySecrets(item)
-    return
+  const ahead = [value]
+  while (ahead.length > 0) {
+    const next = ahead.pop()
+    if (typeof next !== 'object' || next === null) continue
+    if (!Array.isArray(next)) emptyIfSecret(next as Record<string, unknown>)
+    for (const child of Object.values(next)) if (typeof child === 'object') ahead.push(child)
   }
-  const object = value as Record<string, unknown>
-  if (object['kind'] === 'Secret' && object['apiVersion'] === 'v1') {
-    for (const member of ['data', 'stringData']) if (member in object) object[member] = emptied(object[member])
-    emptyAnnotations(object['metadata'])
-  }
-  for (const child of Object.values(object)) emptySecrets(child)
+}
+
+function emptyIfSecret(object: Record<string, unknown>): void {
+  if (object['kind'] !== 'Secret' || object['apiVersion'] !== 'v1') return
+  for (const member of ['data', 'stringData']) if (member in object) object[member] = emptied(object[member])
+  emptyAnnotations(object['metadata'])
 }
 
 const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration'

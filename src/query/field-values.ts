@@ -92,27 +92,34 @@ export function keyed(object: JsonObject, map: 'labels' | 'annotations', key: st
   return typeof value === 'string' ? [value] : []
 }
 
-/** Keys compare without regard to case, as in terms; a key may itself have dots. */
+/** Keys compare without regard to case, as in terms; a key may itself have dots. Without recursion: see `json-deep.ts`. */
 function leavesBelow(path: string, object: JsonObject): ColumnValue[] {
   const found = new Set<ColumnValue>()
-  collect(object, path, found)
+  const ahead: Placed[] = [{ value: object, left: path }]
+  for (let next = ahead.pop(); next !== undefined; next = ahead.pop()) {
+    if (typeof next.value === 'object' && next.value !== null) {
+      for (const child of childrenOn(next.value, next.left).reverse()) ahead.push(child)
+    } else if (next.left === '') addLeaf(next.value, found)
+  }
   return [...found]
 }
 
-function collect(value: unknown, path: string, into: Set<ColumnValue>): void {
-  if (Array.isArray(value)) {
-    for (const item of value) collect(item, path, into)
-    return
-  }
-  if (typeof value === 'object' && value !== null) {
-    for (const [key, child] of Object.entries(value)) {
-      const prefix = `.${key.toLowerCase()}`
-      if (path === '' || path === prefix) collect(child, '', into)
-      else if (path.startsWith(`${prefix}.`)) collect(child, path.slice(prefix.length), into)
-    }
-    return
-  }
-  if (path !== '') return
+/** A value and what is left of the path below it. */
+interface Placed {
+  readonly value: unknown
+  readonly left: string
+}
+
+function childrenOn(value: object, left: string): Placed[] {
+  if (Array.isArray(value)) return value.map((item: unknown) => ({ value: item, left }))
+  return Object.entries(value).flatMap(([key, child]): Placed[] => {
+    const prefix = `.${key.toLowerCase()}`
+    if (left === '' || left === prefix) return [{ value: child, left: '' }]
+    return left.startsWith(`${prefix}.`) ? [{ value: child, left: left.slice(prefix.length) }] : []
+  })
+}
+
+function addLeaf(value: unknown, into: Set<ColumnValue>): void {
   if (typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean') into.add(value)
   else if (typeof value === 'bigint') into.add(value.toString())
 }

@@ -57,7 +57,7 @@ function compile(predicate: Predicate): Test {
       return word(predicate.path, predicate.word)
     case 'glob': {
       const matches = globMatcher(predicate.word)
-      const isLike = (value: string): boolean => pieces(value).some(matches)
+      const isLike = hasPieces(predicate.path) ? matches : (value: string): boolean => pieces(value).some(matches)
       return either(values(predicate.path, '=', isLike), values(predicate.path, '~', matches))
     }
     case 'exists':

@@ -210,13 +210,16 @@ function collectKeys(
   }
 }
 
-function keysAt(value: unknown, path: readonly string[]): string[] {
-  if (Array.isArray(value)) return value.flatMap((item) => keysAt(item, path))
-  if (typeof value !== 'object' || value === null) return []
+/** Deeper keys are not indexed (`json-walker.ts`). */
+const MAX_DEPTH = 64
+
+function keysAt(value: unknown, path: readonly string[], depth = 0): string[] {
+  if (typeof value !== 'object' || value === null || depth > MAX_DEPTH) return []
+  if (Array.isArray(value)) return value.flatMap((item) => keysAt(item, path, depth + 1))
   const [first, ...rest] = path
   if (first === undefined) return Object.keys(value)
   return Object.entries(value).flatMap(([key, child]) =>
-    key.toLowerCase() === first.toLowerCase() ? keysAt(child, rest) : [],
+    key.toLowerCase() === first.toLowerCase() ? keysAt(child, rest, depth + 1) : [],
   )
 }
 

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { goJson, goNumber, parseExact } from '../../src/kube/json-exact.ts'
+import { goJson } from '../../src/kube/json-deep.ts'
+import { goNumber, parseExact } from '../../src/kube/json-exact.ts'
 
 const parse = (text: string) => parseExact(Buffer.from(text))
 

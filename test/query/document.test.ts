@@ -4,6 +4,7 @@ import { columnsOf } from '../../src/kube/columns/index.ts'
 import { DocumentBuilder, type SearchDocument } from '../../src/query/document.ts'
 import { TERM_LINES } from '../../src/query/term-lines.ts'
 import { fieldValues } from '../../src/query/field-values.ts'
+import { goJson } from '../../src/kube/json-deep.ts'
 import { isIndexedPath } from '../../src/query/index-rules.ts'
 import { allFields } from '../support/search.ts'
 
@@ -122,4 +123,14 @@ test('fields show what they are: numbers, several values, leaves of lists', () =
   assert.deepEqual(values('status.odd.key'), [true])
   assert.deepEqual(values('apiversion'), ['v1'])
   assert.deepEqual(values('spec.containers'), ['a', 80, 'b', 443])
+})
+
+test('an object that nests deeper than there is stack for is a document like any other, its secrets empty', () => {
+  const deep = (inner: string): string => '{"a":'.repeat(9_900) + inner + '}'.repeat(9_900)
+  const secret = '{"apiVersion":"v1","kind":"Secret","data":{"password":"s3cret"}}'
+  const text = `{"spec":{"n":9007199254740993,"x":${deep(secret)}},"status":{"z":"found"}}`
+  const document = builder.build(identity, Buffer.from(text), undefined)
+  assert.equal(has(document, '.spec.n|#p5169007199254740993'), true)
+  assert.equal(has(document, '.status.z|=found'), true)
+  assert.doesNotMatch(goJson(document.object), /s3cret/)
 })

@@ -37,3 +37,19 @@ test('a document satisfies what the naive oracle says it does', { timeout: 60_00
   })
   fc.assert(property, { numRuns: Number(process.env['FLEETSEARCH_TEST_RUNS'] ?? 60) })
 })
+
+test('a pattern is held against whole values of fields that have no pieces, as stores do it', () => {
+  const identity = {
+    ...{ cluster: 'member1', group: '', version: 'v1', resource: 'pods', kind: 'Pod' },
+    ...{ namespace: 'shop', name: 'web-1', uid: '7f3a-12ab', resourceVersion: '7' },
+  }
+  const object = { metadata: { annotations: { note: 'see wiki' } }, status: { podIP: '10.0.0.9' } }
+  const document = new DocumentBuilder(TERM_LINES).build(identity, Buffer.from(JSON.stringify(object)), undefined)
+  const matches = (q: string): boolean => {
+    const ast = parseQuery(q, (name) => fields.find(name) !== undefined)
+    return documentMatcher(resolveQuery(ast, { fields, nowMs: FAKE_EPOCH_MS }).predicate)(document)
+  }
+  const found = ['uid:7f*', 'uid:*12*', 'ip:10.*', 'name:w*', 'name:1*', 'annotation.note:wik*', '.status.podip:10.0*']
+  for (const q of found) assert.equal(matches(q), true, q)
+  for (const q of ['uid:12*', 'ip:9*', 'ip:0.0*']) assert.equal(matches(q), false, q)
+})

@@ -132,3 +132,20 @@ test('more than 200 watches at once are refused, and their places are given back
   }
   await withSearch(fleet, search, { usage: new SearchUsage(registry) })
 })
+
+test('an object that nests deeper than there is stack for keeps nothing else from anybody', async () => {
+  let deep: unknown = 1
+  let list: unknown = 1
+  for (let i = 0; i < 9_000; i++) [deep, list] = [{ a: deep }, [list]]
+  const digits = { metadata: { name: 'b', annotations: { note: '1234567890123456' } }, spec: { deep, list } }
+  const fleet = podFleet({ member1: { objects: [running('a'), pod('shop', 'b', digits)], version: 1 } })
+  await withSearch(fleet, async ({ api, json }) => {
+    const watch = await api.watch(url('kind:Pod'))
+    await watch.until(3)
+    assert.deepEqual(shown(watch), ['ADDED a', 'ADDED b', 'BOOKMARK'])
+    watch.close()
+    for (const more of [{ fields: 'name,.spec.deep' }, { sort: '.spec.x' }, { highlight: 'true' }])
+      assert.equal((await json('query', { q: 'kind:Pod', ...more })).items.length, 2)
+    assert.deepEqual((await json('suggest', { q: 'spec.list.' })).items, [])
+  })
+})

@@ -2,7 +2,8 @@
  * An object as the document that an engine is given: the fields that karmada-search wrote (spec and status as JSON text),
  * and ours. Values of Secrets are in neither.
  */
-import { goJson, parseExact } from '../../kube/json-exact.ts'
+import { goJson } from '../../kube/json-deep.ts'
+import { parseExact } from '../../kube/json-exact.ts'
 import { apiVersionOf } from '../../kube/group-version.ts'
 import { columnsOf } from '../../kube/columns/index.ts'
 import { KeyMatcher } from '../../kube/json-keys.ts'
@@ -107,7 +108,7 @@ function legacyFields(change: Upsert, { object }: EngineDocument): object {
       resourceVersion: change.resourceVersion,
       ...(typeof creationTimestamp === 'string' ? { creationTimestamp } : {}),
       ...(typeof deletionTimestamp === 'string' ? { deletionTimestamp } : {}),
-      labels: strings(metadata['labels'], () => true),
+      labels: strings(metadata['labels'], isFlat),
       annotations: strings(metadata['annotations'], isShownAnnotation),
     },
     ...(spec === undefined ? {} : { spec: textOf(bytes, spec) }),
@@ -128,13 +129,25 @@ function textOf(bytes: Buffer, { start, end }: Span): string {
   return goJson(value)
 }
 
-/** Keys that are empty, or begin or end with a dot, are no names of fields; no API server lets them through. */
-function strings(value: unknown, isShown: (key: string) => boolean): object {
+/** Half of what engines take of a key with its value in a flat field: 32,766 bytes of UTF-8. */
+const MAX_FLAT_CHARS = 5_000
+
+function isFlat(...keyAndText: readonly string[]): boolean {
+  return keyAndText.every((text) => text.length <= MAX_FLAT_CHARS && !text.includes('\0') && text.isWellFormed())
+}
+
+/** Those that engines take: for any other they would refuse the whole object. */
+function strings(value: unknown, isShown: (key: string, text: string) => boolean): object {
   return Object.fromEntries(
     Object.entries(record(value)).filter(
-      ([key, text]) => typeof text === 'string' && key !== '' && !/^\.|\.$|\.\./.test(key) && isShown(key),
+      ([key, text]) => typeof text === 'string' && isFieldName(key) && isShown(key, text),
     ),
   )
+}
+
+/** Keys that are empty, or begin or end with a dot, are none; no API server lets them through. */
+function isFieldName(key: string): boolean {
+  return key !== '' && !/^\.|\.$|\.\./.test(key) && key.isWellFormed()
 }
 
 function record(value: unknown): Readonly<Record<string, unknown>> {

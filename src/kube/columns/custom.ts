@@ -3,7 +3,8 @@
  * Source: apiextensions-apiserver pkg/registry/customresource/tableconvertor.
  */
 import { parseJsonPath, type JsonPath } from '../json-path.ts'
-import { goJson, goNumber } from '../json-exact.ts'
+import { goJson } from '../json-deep.ts'
+import { goNumber } from '../json-exact.ts'
 import type { Cell, Column, ColumnType, ColumnValue, JsonObject, KindColumns } from './column.ts'
 import { ageColumn, fieldName, nameColumn } from './define.ts'
 import { since } from './format.ts'

@@ -1,7 +1,8 @@
 /** Tables as the members print them, of kinds whose columns only they know, put together into one. */
 import { fields, isFields, textOrEmpty } from '../../fleet/fields.ts'
 import { canonicalize, withResourceVersion } from '../../kube/canonical-object.ts'
-import { goJson, parseExact } from '../../kube/json-exact.ts'
+import { goJson } from '../../kube/json-deep.ts'
+import { parseExact } from '../../kube/json-exact.ts'
 import { MalformedListError } from '../../kube/malformed-error.ts'
 import type { ClusterName, ResourceVersion } from '../../kube/names.ts'
 import type { TableListMeta } from '../../kube/table.ts'

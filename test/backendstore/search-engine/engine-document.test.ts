@@ -62,3 +62,27 @@ test('a tie tells what it was made of, and ids stay within what engines take', (
   assert.notEqual(id, documentId({ ...PODS, namespace: 'n'.repeat(253), name: `${'x'.repeat(252)}y` }))
   assert.equal(documentId({ ...PODS, namespace: 'ns', name: 'p' }), 'member1//pods/ns/p')
 })
+
+test('labels that an engine would refuse the object for are left to what we look for them by', () => {
+  const odd = {
+    'a\0': 'x',
+    b: 'y\0',
+    '\ud800': 'x',
+    c: '\udc00',
+    ['k'.repeat(40_000)]: 'x',
+    d: 'v'.repeat(40_000),
+    '': 'x',
+  }
+  const annotations = { '\ud800': 'x', '.a': 'x', kept: 'v'.repeat(40_000) }
+  const built = JSON.parse(documents.build(upsert('web', { labels: { app: 'web', ...odd }, annotations }))) as {
+    metadata: { labels: object; annotations: object }
+    fleetsearch: { labels: string[] }
+  }
+  assert.deepEqual(built.metadata.labels, { app: 'web' })
+  assert.deepEqual(Object.keys(built.metadata.annotations), ['kept'])
+  for (const term of ['label.app\u007f=web', 'label.d\u007f=vvv', 'label.b\u007f=y'])
+    assert.ok(
+      built.fleetsearch.labels.some((each) => each.startsWith(term)),
+      term,
+    )
+})
