@@ -13,10 +13,9 @@ interface Counted {
   readonly count: number
 }
 
-/** Fields that a row holds, far cheaper to count than terms. */
-const IDENTITY: Readonly<Record<string, string>> = {
-  cluster: 'cluster',
-  namespace: "nullif(namespace, '')",
+/** Fields that all documents of a shard share, far cheaper to count than terms. */
+const OF_SHARDS: Readonly<Record<string, string>> = {
+  cluster: 's.cluster',
   kind: 'r.kind',
   group: 'r.grp',
   resource: 'r.resource',
@@ -45,8 +44,7 @@ export function countFacets(db: DatabaseSync, facets: readonly FacetRequest[], h
   const all = hits < MANY_HITS ? undefined : documents(db)
   const wide = all !== undefined && hits > all * WIDE
   return facets.map(({ path, limit }) => {
-    const identity = Object.hasOwn(IDENTITY, path) ? IDENTITY[path] : undefined
-    const counts = identity === undefined ? countValues(db, path, wide, hits === all) : countRows(db, identity, wide)
+    const counts = countsOf(db, path, wide, hits === all)
     counts.sort((a, b) => b.count - a.count || compareUtf8(a.value, b.value))
     return { path, values: counts.slice(0, limit), distinct: counts.length }
   })
@@ -56,15 +54,29 @@ function documents(db: DatabaseSync): number {
   return (db.prepare('SELECT count(*) AS count FROM doc').get() as { count: number }).count
 }
 
-/** Grouped in the order of the index of names, which needs no sort when it is run through. */
-function countRows(db: DatabaseSync, expression: string, wide: boolean): Counted[] {
+function countsOf(db: DatabaseSync, path: string, wide: boolean, everything: boolean): Counted[] {
+  if (path === 'namespace') return countNamespaces(db)
+  const ofShard = Object.hasOwn(OF_SHARDS, path) ? OF_SHARDS[path] : undefined
+  return ofShard === undefined ? countValues(db, path, wide, everything) : countShards(db, ofShard, wide)
+}
+
+function countNamespaces(db: DatabaseSync): Counted[] {
+  return db
+    .prepare(
+      `SELECT namespace AS value, count(*) AS count FROM temp.hit CROSS JOIN doc ON doc.id = hit.id
+       WHERE namespace <> '' GROUP BY namespace`,
+    )
+    .all() as unknown as Counted[]
+}
+
+/** The index of names is in the order of shards, so that it needs no sort when it is run through. */
+function countShards(db: DatabaseSync, expression: string, wide: boolean): Counted[] {
   const from = wide ? 'doc INDEXED BY doc_name WHERE id IN temp.hit' : 'temp.hit CROSS JOIN doc ON doc.id = hit.id'
   return db
     .prepare(
       `SELECT ${expression} AS value, sum(found) AS count
-       FROM (SELECT cluster, doc.resource AS resource, namespace, count(*) AS found
-             FROM ${from} GROUP BY cluster, doc.resource, namespace) AS groups
-       JOIN resource r ON r.id = groups.resource WHERE value IS NOT NULL GROUP BY value`,
+       FROM (SELECT shard, count(*) AS found FROM ${from} GROUP BY shard) AS counted
+       JOIN shard s ON s.id = counted.shard JOIN resource r ON r.id = s.resource GROUP BY value`,
     )
     .all() as unknown as Counted[]
 }

@@ -1,6 +1,7 @@
 /**
- * A predicate as SQL over the index: wherever possible one FTS5 expression, which FTS5 evaluates document by document
- * with skips. What has too many terms for an expression becomes a query of its own over the occurrences of terms.
+ * A predicate as SQL over the index: wherever possible one FTS5 expression over terms or over words, which FTS5 evaluates
+ * document by document with skips; expressions over both are joined by the ids they find. What has too many terms for an
+ * expression becomes a query of its own over the occurrences of terms.
  */
 import type { DatabaseSync } from 'node:sqlite'
 import { globMatcher } from '../../query/glob.ts'
@@ -12,6 +13,7 @@ import { pieces } from '../../query/pieces.ts'
 import { after, encodeTerms, encodeToken, quoted, TOKEN_SEPARATOR } from './encoding.ts'
 import { keyRange } from './key-range.ts'
 import { pathSpelling, spellingsBelow } from './path-codes.ts'
+import { TERMS, WORDS } from './schema.ts'
 import type { Vocabulary } from './vocabulary.ts'
 
 export interface IdQuery {
@@ -19,8 +21,14 @@ export interface IdQuery {
   readonly params: readonly string[]
 }
 
-/** Either an FTS5 expression or a query of ids. */
-export type Filter = { readonly match: string } | IdQuery
+export interface Match {
+  readonly table: typeof TERMS | typeof WORDS
+  /** An FTS5 expression. */
+  readonly match: string
+}
+
+/** Either an FTS5 expression over a table or a query of ids. */
+export type Filter = Match | IdQuery
 
 /** Of a text: the whole, and its pieces. */
 const TEXT_MARKS: readonly TermMark[] = ['=', '~']
@@ -28,8 +36,8 @@ const TEXT_MARKS: readonly TermMark[] = ['=', '~']
 /** No document has it. */
 const NO_TERM = TERM_SEPARATOR + TERM_SEPARATOR
 
-const ALL: Filter = term(ALL_TERM)
-const NONE: Filter = term(NO_TERM)
+const ALL = term(ALL_TERM)
+const NONE = term(NO_TERM)
 export type TextColumn = 'name' | 'strong' | 'other'
 const TEXT_COLUMNS: readonly TextColumn[] = ['name', 'strong', 'other']
 
@@ -43,7 +51,8 @@ export function compileFilter(predicate: Predicate, db: DatabaseSync, vocabulary
 /** The query of ids of a filter. */
 export function filterSql(filter: Filter): IdQuery {
   if ('sql' in filter) return filter
-  return { sql: 'SELECT rowid AS id FROM idx WHERE idx MATCH ?', params: [filter.match] }
+  const { table, match } = filter
+  return { sql: `SELECT rowid AS id FROM ${table} WHERE ${table} MATCH ?`, params: [match] }
 }
 
 class Compiler {
@@ -114,7 +123,7 @@ class Compiler {
   /** The terms in the range one by one if they are few, else by the beginnings that cover it. */
   #range(prefix: string, mark: SortableMark, comparison: '<' | '<=' | '>' | '>=', key: string): Filter[] {
     const few = this.#vocabulary.range(encodeToken(prefix), comparison, encodeToken(key))
-    if (few !== undefined) return few.map((token) => ({ match: `terms : ${quoted(token)}` }))
+    if (few !== undefined) return few.map(ofToken)
     const { exact, prefixes } = keyRange(mark, key, comparison)
     return [...exact.map((each) => term(prefix + each)), ...prefixes.map((each) => prefixTerm(prefix + each))]
   }
@@ -128,7 +137,7 @@ class Compiler {
     }
     const found = this.#vocabulary.terms(encodeToken(prefix), wanted)
     if (!found.complete) return this.#vocabulary.termOccurrences(encodeToken(prefix), wanted)
-    return or(found.tokens.map((token) => ({ match: `terms : ${quoted(token)}` })))
+    return or(found.tokens.map(ofToken))
   }
 
   #exists(path: string, nested: boolean): Filter {
@@ -150,57 +159,67 @@ class Compiler {
 
 /** Free text in some of the columns of words. */
 export function compileText(text: TextPredicate, vocabulary: Vocabulary, columns: readonly TextColumn[]): Filter {
-  // No term begins as a word, so that what is asked of all columns of words needs no filter: half the time.
   const within = columns.length === TEXT_COLUMNS.length ? '' : `{${columns.join(' ')}} : `
   if (text.type === 'phrase') {
-    return { match: `${within}${quoted(text.words.join(TOKEN_SEPARATOR))}${text.prefix ? ' *' : ''}` }
+    return { table: WORDS, match: `${within}${quoted(text.words.join(TOKEN_SEPARATOR))}${text.prefix ? ' *' : ''}` }
   }
   const matches = globMatcher(text.pattern)
   const found = vocabulary.words(matches)
   if (!found.complete) return vocabulary.wordOccurrences(columns, matches)
-  return or(found.tokens.map((token) => ({ match: within + quoted(token) })))
+  return or(found.tokens.map((token) => ({ table: WORDS, match: within + quoted(token) })))
 }
 
-function term(text: string): Filter {
-  return { match: `terms : ${quoted(encodeTerms(text))}` }
+function term(text: string): Match {
+  return ofToken(encodeTerms(text))
 }
 
-function prefixTerm(text: string): Filter {
-  return { match: `terms : ${quoted(encodeTerms(text))} *` }
+function prefixTerm(text: string): Match {
+  return { table: TERMS, match: `${quoted(encodeTerms(text))} *` }
 }
 
-export function and(filters: readonly Filter[]): Filter {
-  const { matches, queries } = split(filters)
-  const joined = matches.length === 0 ? [] : [{ match: joinMatches(matches, 'AND') }]
-  if (queries.length === 0) return joined[0] ?? ALL
-  const parts = [...joined, ...queries].map(filterSql)
-  const [first, ...more] = parts
+function ofToken(token: string): Match {
+  return { table: TERMS, match: quoted(token) }
+}
+
+function and(filters: readonly Filter[]): Filter {
+  const parts = joined(filters, 'AND')
+  if (parts.length < 2) return parts[0] ?? ALL
+  const queries = parts.map(filterSql)
+  const [first, ...more] = queries
   const conditions = more.map(({ sql }) => `id IN (${sql})`).join(' AND ')
-  const where = conditions === '' ? '' : ` WHERE ${conditions}`
-  return { sql: `SELECT id FROM (${first?.sql ?? ''})${where}`, params: parts.flatMap(({ params }) => params) }
+  return {
+    sql: `SELECT id FROM (${first?.sql ?? ''}) WHERE ${conditions}`,
+    params: queries.flatMap(({ params }) => params),
+  }
 }
 
 function or(filters: readonly Filter[]): Filter {
-  const { matches, queries } = split(filters)
-  const joined = matches.length === 0 ? [] : [{ match: joinMatches(matches, 'OR') }]
-  if (queries.length === 0) return joined[0] ?? NONE
-  const parts = [...joined, ...queries].map(filterSql)
+  const parts = joined(filters, 'OR')
+  if (parts.length < 2) return parts[0] ?? NONE
+  const queries = parts.map(filterSql)
   return {
-    sql: parts.map(({ sql }) => `SELECT id FROM (${sql})`).join(' UNION '),
-    params: parts.flatMap(({ params }) => params),
+    sql: queries.map(({ sql }) => `SELECT id FROM (${sql})`).join(' UNION '),
+    params: queries.flatMap(({ params }) => params),
   }
 }
 
+/** Every document has the term of all; words have no such thing. */
 function not(filter: Filter): Filter {
-  if ('match' in filter) return { match: `(${(ALL as { match: string }).match} NOT (${filter.match}))` }
-  return { sql: `SELECT id FROM doc WHERE id NOT IN (${filter.sql})`, params: filter.params }
+  if ('match' in filter && filter.table === TERMS) {
+    return { table: TERMS, match: `(${ALL.match} NOT (${filter.match}))` }
+  }
+  const { sql, params } = filterSql(filter)
+  return { sql: `SELECT id FROM doc WHERE id NOT IN (${sql})`, params }
 }
 
-function split(filters: readonly Filter[]): { matches: string[]; queries: Filter[] } {
-  return {
-    matches: filters.flatMap((filter) => ('match' in filter ? [filter.match] : [])),
-    queries: filters.filter((filter) => 'sql' in filter),
-  }
+/** Expressions over the same table as one. */
+function joined(filters: readonly Filter[], operator: 'AND' | 'OR'): Filter[] {
+  const matches = filters.filter((filter) => 'match' in filter)
+  const expressions = ([WORDS, TERMS] as const).flatMap((table): Match[] => {
+    const own = matches.filter((match) => match.table === table).map(({ match }) => match)
+    return own.length === 0 ? [] : [{ table, match: joinMatches(own, operator) }]
+  })
+  return [...expressions, ...filters.filter((filter) => 'sql' in filter)]
 }
 
 function joinMatches(matches: readonly string[], operator: 'AND' | 'OR'): string {

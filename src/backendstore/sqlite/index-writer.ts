@@ -1,15 +1,18 @@
 /**
  * Writes documents; runs in its own thread. FTS5 makes a segment whenever row ids do not ascend and whenever a DELETE
  * comes between two inserts, so a batch looks up first, deletes in one statement, then inserts under new ids: ten times the
- * updates a second of deleting and inserting in turn.
+ * updates a second of deleting and inserting in turn. Each table is filled at a stretch, so that one buffer at a time is in
+ * the processor's cache: a twelfth of the time.
  */
 import type { DatabaseSync } from 'node:sqlite'
 import { foldCase } from '../../query/tokens.ts'
-import type { ObjectName, RefusedChange, ShardIdentity, StoredShard, WriteSummary } from '../backend-store.ts'
+import type { ObjectName, RefusedChange, StoredShard, WriteSummary } from '../backend-store.ts'
 import type { NewPaths } from './path-codes.ts'
 import { DELETE, preparedChanges, REFUSED, type PreparedBatch, type PreparedChange } from './prepared-batch.ts'
-import { ResourceTable } from './resource-table.ts'
-import { REMOVED_KEPT, SORT_SLOTS, writing } from './schema.ts'
+import { nameKey } from './name-key.ts'
+import { ResourceTable, type ShardName } from './resource-table.ts'
+import { REMOVED_KEPT, SORT_SLOTS } from './schema.ts'
+import { writeStatements, type WriteStatements } from './write-statements.ts'
 
 /** Rows that one transaction deletes of a shard: it holds the lock for about a tenth of a second. */
 const DROP_ROWS = 5_000
@@ -20,12 +23,13 @@ interface StoredRow {
   readonly version: string
   readonly body_hash: number
   readonly index_hash: number
+  readonly index_hash_more: number
 }
 
 export class IndexWriter {
   readonly #db: DatabaseSync
   readonly #resources: ResourceTable
-  readonly #statements: Statements
+  readonly #statements: WriteStatements
   #slots = new WeakMap<readonly string[], readonly (number | undefined)[]>()
   /** Of paths that have codes: what no transaction that was committed has kept yet. */
   #newPaths: NewPaths[] = []
@@ -34,7 +38,7 @@ export class IndexWriter {
   constructor(db: DatabaseSync) {
     this.#db = db
     this.#resources = new ResourceTable(db)
-    this.#statements = prepare(db)
+    this.#statements = writeStatements(db)
     this.#nextId = this.#firstFreeId()
   }
 
@@ -49,13 +53,16 @@ export class IndexWriter {
     return summary
   }
 
-  dropShard({ cluster, group, resource }: Pick<ShardIdentity, 'cluster' | 'group' | 'resource'>): void {
-    const id = this.#resources.find(group, resource)
+  dropShard(shard: ShardName): void {
+    const id = this.#resources.findShard(shard)
     if (id === undefined) return
     let ids: number[]
     do {
-      ids = this.#statements.idsOfShard.all(cluster, id, DROP_ROWS).map((row) => (row as { id: number }).id)
-      this.#transaction(() => this.#delete(ids))
+      ids = this.#statements.idsOfShard.all(id, DROP_ROWS).map((row) => (row as { id: number }).id)
+      this.#transaction(() => {
+        this.#delete(ids)
+        if (ids.length < DROP_ROWS) this.#resources.dropShard(id)
+      })
     } while (ids.length === DROP_ROWS)
   }
 
@@ -64,18 +71,17 @@ export class IndexWriter {
   }
 
   /** The row under a name; undefined where there is none. */
-  row(shard: ShardIdentity, { namespace, name }: ObjectName): StoredRow | undefined {
-    const resource = this.#resources.find(shard.group, shard.resource)
-    if (resource === undefined) return undefined
-    return this.#statements.find.get(shard.cluster, resource, namespace, name) as StoredRow | undefined
+  row(shard: ShardName, { namespace, name }: ObjectName): StoredRow | undefined {
+    const id = this.#resources.findShard(shard)
+    if (id === undefined) return undefined
+    return this.#statements.find.get(id, nameKey(namespace, name), namespace, name) as StoredRow | undefined
   }
 
   /** Every row of a shard; do not write meanwhile. */
-  *rows({ cluster, group, resource }: ShardIdentity): Generator<ObjectName & { readonly id: number }> {
-    const id = this.#resources.find(group, resource)
+  *rows(shard: ShardName): Generator<ObjectName & { readonly id: number }> {
+    const id = this.#resources.findShard(shard)
     if (id === undefined) return
-    for (const row of this.#statements.namesOfShard.iterate(cluster, id))
-      yield row as unknown as ObjectName & { id: number }
+    for (const row of this.#statements.namesOfShard.iterate(id)) yield row as unknown as ObjectName & { id: number }
   }
 
   /** Bytes of the file without its journal. */
@@ -112,7 +118,7 @@ export class IndexWriter {
         unchanged++
       } else {
         written++
-        if (row?.index_hash === change.indexHash) {
+        if (row !== undefined && isIndexed(row, change)) {
           this.#updateRow(row.id, change)
           continue
         }
@@ -121,23 +127,32 @@ export class IndexWriter {
       }
     }
     this.#delete(stale)
-    for (const change of fresh) this.#insert(change)
+    this.#insert(fresh)
     return { written, deleted, unchanged, rejected }
   }
 
-  #insert(change: PreparedChange): void {
-    const id = this.#nextId++
-    const { shard, namespace, name, uid, resourceVersion, bodyHash, indexHash } = change
+  #insert(changes: readonly PreparedChange[]): void {
+    const first = this.#nextId
+    this.#nextId += changes.length
+    for (const [i, change] of changes.entries()) this.#insertRow(first + i, change)
+    for (const [i, change] of changes.entries()) this.#statements.insertTerms.run(first + i, change.bytes('terms'))
+    for (const [i, change] of changes.entries()) {
+      const parts = [change.bytes('name'), change.bytes('strong'), change.bytes('other')]
+      this.#statements.insertWords.run(first + i, ...parts)
+    }
+  }
+
+  #insertRow(id: number, change: PreparedChange): void {
+    const { shard, namespace, name, uid, resourceVersion, bodyHash, indexHash, indexHashMore } = change
     const resource = this.#resources.idOf(shard)
     const folded = foldCase(name)
     this.#statements.insertDoc.run(
       ...[id, shard.cluster, resource, namespace, name, uid, `${shard.group}/${shard.resource}`],
       folded === name ? null : folded,
-      ...[resourceVersion, bodyHash, indexHash],
+      ...[resourceVersion, bodyHash, indexHash, indexHashMore],
+      ...[this.#resources.shardOf(shard.cluster, resource), nameKey(namespace, name)],
     )
     this.#insertKeys(id, resource, change)
-    const columns = [change.bytes('terms'), change.bytes('name'), change.bytes('strong'), change.bytes('other')]
-    this.#statements.insertIndex.run(id, ...columns)
   }
 
   /** What the index holds of it is as it was. */
@@ -170,7 +185,8 @@ export class IndexWriter {
   #delete(ids: readonly number[]): void {
     if (ids.length === 0) return
     const list = JSON.stringify(ids)
-    this.#statements.deleteIndex.run(list)
+    this.#statements.deleteTerms.run(list)
+    this.#statements.deleteWords.run(list)
     this.#statements.deleteDocs.run(list)
     this.#statements.deleteKeys.run(list)
     this.#statements.tellRemoved.run(list)
@@ -191,47 +207,17 @@ export class IndexWriter {
     }
   }
 
-  /** Above every row of both tables, so that what is inserted ascends. */
+  /** Above every row of all tables, so that what is inserted ascends. */
   #firstFreeId(): number {
     return (this.#statements.maxId.get() as { id: number }).id + 1
   }
 }
 
-type Statements = ReturnType<typeof prepare>
-
-function prepare(db: DatabaseSync) {
-  return {
-    find: db.prepare(
-      `SELECT id, uid, version, body_hash, index_hash FROM doc
-       WHERE cluster = ? AND resource = ? AND namespace = ? AND name = ?`,
-    ),
-    insertPath: writing(db, 'INSERT OR IGNORE INTO path VALUES (?, ?)'),
-    insertDoc: writing(db, `INSERT INTO doc VALUES (${parameters(11)})`),
-    insertKeys: writing(db, `INSERT OR REPLACE INTO sort_key VALUES (${parameters(2 + SORT_SLOTS)})`),
-    updateDoc: writing(db, 'UPDATE doc SET uid = ?, version = ?, body_hash = ? WHERE id = ?'),
-    insertIndex: writing(db, 'INSERT INTO idx (rowid, terms, name, strong, other) VALUES (?, ?, ?, ?, ?)'),
-    deleteIndex: writing(db, 'DELETE FROM idx WHERE rowid IN (SELECT value FROM json_each(?))'),
-    deleteDocs: writing(db, 'DELETE FROM doc WHERE id IN (SELECT value FROM json_each(?))'),
-    deleteKeys: writing(db, 'DELETE FROM sort_key WHERE id IN (SELECT value FROM json_each(?))'),
-    tellRemoved: writing(db, 'INSERT INTO removed (doc) SELECT value FROM json_each(?)'),
-    forgetRemoved: writing(db, 'DELETE FROM removed WHERE seq <= (SELECT max(seq) FROM removed) - ?'),
-    idsOfShard: db.prepare('SELECT id FROM doc WHERE cluster = ? AND resource = ? LIMIT ?'),
-    namesOfShard: db.prepare('SELECT id, namespace, name FROM doc WHERE cluster = ? AND resource = ?'),
-    shards: db.prepare(
-      `SELECT doc.cluster, r.grp AS "group", r.resource, count(*) AS objects
-       FROM doc JOIN resource r ON r.id = doc.resource GROUP BY doc.cluster, doc.resource`,
-    ),
-    size: db.prepare('SELECT page_count * page_size AS bytes FROM pragma_page_count, pragma_page_size'),
-    maxId: db.prepare(
-      'SELECT max(coalesce((SELECT max(id) FROM doc), 0), coalesce((SELECT max(id) FROM idx_docsize), 0)) AS id',
-    ),
-  }
-}
-
-function parameters(count: number): string {
-  return new Array<string>(count).fill('?').join(', ')
-}
-
 function isUnchanged(row: StoredRow | undefined, change: PreparedChange): boolean {
   return row?.uid === change.uid && row.version === change.resourceVersion && row.body_hash === change.bodyHash
+}
+
+/** Whether the index holds what there is to hold of it. */
+function isIndexed(row: StoredRow, { indexHash, indexHashMore }: PreparedChange): boolean {
+  return row.index_hash === indexHash && row.index_hash_more === indexHashMore
 }

@@ -6,6 +6,7 @@ import { foldCase } from '../../query/tokens.ts'
 import { compareUtf8 } from '../../util/bytes.ts'
 import { after, decodeTerm, encodeToken, quoted } from './encoding.ts'
 import { pathSpelling } from './path-codes.ts'
+import { WORDS } from './schema.ts'
 import type { Vocabulary } from './vocabulary.ts'
 
 interface Candidate {
@@ -83,9 +84,9 @@ function countWords(
     candidates.push({ token, value: token, distance })
   }
   const among = all ? '' : ' AND rowid IN (SELECT id FROM temp.hit)'
-  const statement = db.prepare(`SELECT count(*) AS count FROM idx WHERE idx MATCH ?${among}`)
+  const statement = db.prepare(`SELECT count(*) AS count FROM ${WORDS} WHERE ${WORDS} MATCH ?${among}`)
   const values = candidates.map(({ token, value, distance }): Found => {
-    const row = statement.get(`{name strong other} : ${quoted(token)}`) as { count: number }
+    const row = statement.get(quoted(token)) as { count: number }
     return { value, distance, count: row.count }
   })
   return { values: values.filter(({ count }) => count > 0), more }

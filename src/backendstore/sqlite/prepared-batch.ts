@@ -22,8 +22,8 @@ export const TEXT_COUNT = 6
 /** What stands in `places` of a change: its shard, what it is, the end of each text. */
 export const PLACES = 2 + TEXT_COUNT
 
-/** Of a change: of the body, of what the index holds of it. */
-export const HASHES = 2
+/** Of a change: of the body; of what the index holds of it, two numbers of 48 bits. */
+export const HASHES = 3
 
 export const DELETE = 0
 export const UPSERT = 1
@@ -55,6 +55,7 @@ export class PreparedChange implements ObjectName {
   readonly resourceVersion: string
   readonly bodyHash: number
   readonly indexHash: number
+  readonly indexHashMore: number
   readonly #texts: Buffer
   readonly #ends: Int32Array
   readonly #start: number
@@ -67,6 +68,7 @@ export class PreparedChange implements ObjectName {
     this.sortPaths = sortPaths[shard] as readonly string[]
     this.bodyHash = hashes[place * HASHES] as number
     this.indexHash = hashes[place * HASHES + 1] as number
+    this.indexHashMore = hashes[place * HASHES + 2] as number
     this.#texts = texts
     this.#ends = places.subarray(at + 2, at + PLACES)
     this.#start = at === 0 ? 0 : (places[at - 1] as number)

@@ -1,4 +1,5 @@
 /** Makes of objects what the writing thread puts into the tables: half of all work, done while that writes the last batch. */
+import { hash } from 'node:crypto'
 import { crc32 } from 'node:zlib'
 import { columnsOf } from '../../kube/columns/index.ts'
 import { DocumentBuilder, type SearchDocument } from '../../query/document.ts'
@@ -94,7 +95,7 @@ class Draft {
     const { terms, nameWords, strongWords, otherWords } = document
     const texts = [identityOf(change), keys, encodeTerms(terms), nameWords, strongWords, otherWords]
     const place = this.#add(change, UPSERT, texts)
-    this.#hashes.set([crc32(change.bytes), this.#indexHash(place)], place * HASHES)
+    this.#hashes.set([crc32(change.bytes), ...this.#indexHashes(place)], place * HASHES)
   }
 
   finish(preparer: Preparer): PreparedBatch {
@@ -134,14 +135,12 @@ class Draft {
     return known.index
   }
 
-  /** 53 bits that SQLite and JavaScript both hold: 32 of one sum, 21 of the other. */
-  #indexHash(place: number): number {
+  /** 96 bits of what goes into the index, in numbers that SQLite and JavaScript both hold. */
+  #indexHashes(place: number): [number, number] {
     const at = place * PLACES + 2
-    const [begin, middle, end] = [TEXTS.terms - 1, TEXTS.terms, TEXTS.other].map((text) => this.#places[at + text])
-    const bytes = this.#texts.bytes()
-    const terms = crc32(bytes.subarray(begin, middle))
-    const words = crc32(bytes.subarray(middle, end), terms)
-    return terms * 2 ** 21 + (words & 0x1f_ffff)
+    const [begin, end] = [this.#places[at + TEXTS.terms - 1], this.#places[at + TEXTS.other]]
+    const digest = hash('sha256', this.#texts.bytes().subarray(begin, end)) // as hex: quicker than as a Buffer
+    return [Number.parseInt(digest.slice(0, 12), 16), Number.parseInt(digest.slice(12, 24), 16)]
   }
 }
 

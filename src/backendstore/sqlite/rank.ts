@@ -32,7 +32,8 @@ export function exactNames(texts: readonly TextPredicate[]): string[] {
 
 /** The ids of a filter of words, which has no other parameter than its expression. */
 function literalSql(filter: Filter): string {
-  return 'sql' in filter ? filter.sql : `SELECT rowid FROM idx WHERE idx MATCH ${literal(filter.match)}`
+  if ('sql' in filter) return filter.sql
+  return `SELECT rowid FROM ${filter.table} WHERE ${filter.table} MATCH ${literal(filter.match)}`
 }
 
 function literal(text: string): string {

@@ -1,7 +1,9 @@
-/** Which resources have documents, and in which slot of a row each of their sort keys stands. */
+/** Which resources and shards have documents, and in which slot of a row each of a resource's sort keys stands. */
 import type { DatabaseSync } from 'node:sqlite'
 import type { ShardIdentity } from '../backend-store.ts'
 import { SORT_SLOTS, writing } from './schema.ts'
+
+export type ShardName = Pick<ShardIdentity, 'cluster' | 'group' | 'resource'>
 
 interface Known {
   readonly id: number
@@ -13,6 +15,8 @@ export class ResourceTable {
   readonly #db: DatabaseSync
   #resources = new Map<string, Known>()
   #slots = new Map<number, Map<string, number>>()
+  /** By resource, then by cluster. */
+  #shards = new Map<number, Map<string, number>>()
 
   constructor(db: DatabaseSync) {
     this.#db = db
@@ -23,13 +27,18 @@ export class ResourceTable {
   reload(): void {
     this.#resources = new Map()
     this.#slots = new Map()
+    this.#shards = new Map()
     for (const row of this.#db.prepare('SELECT id, grp, version, resource, kind FROM resource').all()) {
       const { id, grp, version, resource, kind } = row as unknown as Known & { grp: string; resource: string }
       this.#resources.set(`${grp}/${resource}`, { id, version, kind })
     }
     for (const row of this.#db.prepare('SELECT resource, path, slot FROM slot').all()) {
       const { resource, path, slot } = row as { resource: number; path: string; slot: number }
-      this.#slotsOf(resource).set(path, slot)
+      inner(this.#slots, resource).set(path, slot)
+    }
+    for (const row of this.#db.prepare('SELECT id, cluster, resource FROM shard').all()) {
+      const { id, cluster, resource } = row as { id: number; cluster: string; resource: number }
+      inner(this.#shards, resource).set(cluster, id)
     }
   }
 
@@ -54,7 +63,7 @@ export class ResourceTable {
 
   /** Undefined where a resource has more sort keys than a row has slots. */
   slotOf(resource: number, path: string): number | undefined {
-    const slots = this.#slotsOf(resource)
+    const slots = inner(this.#slots, resource)
     const known = slots.get(path)
     if (known !== undefined || slots.size >= SORT_SLOTS) return known
     const slot = slots.size
@@ -63,9 +72,35 @@ export class ResourceTable {
     return slot
   }
 
-  #slotsOf(resource: number): Map<string, number> {
-    let slots = this.#slots.get(resource)
-    if (slots === undefined) this.#slots.set(resource, (slots = new Map()))
-    return slots
+  /** Undefined where the shard has no documents. */
+  findShard({ cluster, group, resource }: ShardName): number | undefined {
+    const id = this.find(group, resource)
+    return id === undefined ? undefined : this.#shards.get(id)?.get(cluster)
   }
+
+  /** Adds it where it is new. */
+  shardOf(cluster: string, resource: number): number {
+    const shards = inner(this.#shards, resource)
+    let id = shards.get(cluster)
+    if (id === undefined) {
+      const sql = 'INSERT INTO shard (cluster, resource) VALUES (?, ?) RETURNING id'
+      id = (this.#db.prepare(sql).get(cluster, resource) as { id: number }).id
+      shards.set(cluster, id)
+    }
+    return id
+  }
+
+  /** It has no documents any more. */
+  dropShard(id: number): void {
+    writing(this.#db, 'DELETE FROM shard WHERE id = ?').run(id)
+    for (const shards of this.#shards.values()) {
+      for (const [cluster, shard] of shards) if (shard === id) shards.delete(cluster)
+    }
+  }
+}
+
+function inner<Value>(maps: Map<number, Map<string, Value>>, key: number): Map<string, Value> {
+  let map = maps.get(key)
+  if (map === undefined) maps.set(key, (map = new Map()))
+  return map
 }

@@ -1,6 +1,6 @@
 /**
  * The embedded store: one SQLite file, a thread that makes documents, one that writes them and one that reads. Tokens, typed
- * terms and sort keys, no bodies: about 1.5 KB for a pod (bench/sqlite.ts).
+ * terms and sort keys, no bodies: about 2 KB for a pod (bench/sqlite.ts).
  */
 import type {
   CountRequest,

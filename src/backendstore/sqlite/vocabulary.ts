@@ -12,9 +12,9 @@ const MAX_TERMS = 1_000
 /** A range of so few distinct values is asked for value by value (restarts, replicas, cores). */
 const MAX_RANGE_TERMS = 200
 
-/** Words begin with a letter or a digit (`tokens.ts`); terms and the boundary between values come before all of them. */
+/** Words begin with a letter or a digit (`tokens.ts`); the boundary between values comes before all of them. */
 const FIRST_WORD = '0'
-const WORDS = 'SELECT term FROM temp.vocabulary WHERE term >= ?'
+const WORDS = 'SELECT term FROM temp.word WHERE term >= ?'
 
 export interface Tokens {
   readonly tokens: readonly string[]
@@ -73,7 +73,7 @@ export class Vocabulary {
     const test = this.#test(accept)
     const among = columns.map((column) => `'${column}'`).join(', ')
     return {
-      sql: `SELECT DISTINCT doc AS id FROM temp.occurrence WHERE term >= ? AND col IN (${among}) AND accepts(${test}, term)`,
+      sql: `SELECT DISTINCT doc AS id FROM temp.word_occurrence WHERE term >= ? AND col IN (${among}) AND accepts(${test}, term)`,
       params: [FIRST_WORD],
     }
   }

@@ -82,7 +82,7 @@ describe('SQLite', () => {
     )
     await store.close()
     const db = new DatabaseSync(file)
-    const leaves = db.prepare("SELECT pageno FROM dbstat WHERE name = 'idx_data' ORDER BY pageno DESC").all()
+    const leaves = db.prepare("SELECT pageno FROM dbstat WHERE name = 'word_index_data' ORDER BY pageno DESC").all()
     db.close()
     const whole = readFileSync(file)
     const PAGE = 8_192

@@ -60,11 +60,11 @@ export class ColumnFilter {
       else mask = mask === undefined ? own : intersect(mask, own)
     }
     const apart = rest.filter((child) => this.#isApart(child))
-    const together = rest.filter((child) => !apart.includes(child))
-    const asked = together.length === 0 ? apart : [...apart, { type: 'and' as const, children: together }]
+    const together = byTable(rest.filter((child) => !apart.includes(child)))
+    const asked = [...apart, ...together.map((group) => ({ type: 'and' as const, children: group }))]
     for (const child of asked) {
       if (mask !== undefined && isEmpty(mask)) return mask
-      const found = child.type === 'and' ? this.#indexed(child) : this.#eval(child)
+      const found = apart.includes(child) ? this.#eval(child) : this.#indexed(child)
       mask = mask === undefined ? found : intersect(mask, found)
     }
     return mask ?? emptyMask(this.#columns.rows.length).fill(1)
@@ -79,16 +79,19 @@ export class ColumnFilter {
       else if (this.#isApart(child)) mask = unite(mask, this.#eval(child))
       else together.push(child)
     }
-    if (together.length > 0) mask = unite(mask, this.#indexed({ type: 'or', children: together }))
+    for (const group of byTable(together)) mask = unite(mask, this.#indexed({ type: 'or', children: group }))
     return mask
   }
 
-  /** Whether the columns, or what is known of ranked texts, answer part of it: then it is no question for the index alone. */
+  /** Whether it is no one question for one table of the index: the columns, or what is known of ranked texts, answer part. */
   #isApart(predicate: Predicate): boolean {
     switch (predicate.type) {
       case 'and':
       case 'or':
-        return predicate.children.some((child) => this.#isTold(child) || this.#isApart(child))
+        return (
+          byTable(predicate.children).length > 1 ||
+          predicate.children.some((child) => this.#isTold(child) || this.#isApart(child))
+        )
       case 'not':
         return true
       case 'phrase':
@@ -132,5 +135,25 @@ export class ColumnFilter {
       default:
         return rowsWith(this.#columns, predicate as PathPredicate)?.()
     }
+  }
+}
+
+/** Those that words answer, those that terms do: expressions of the index are over one of its tables. */
+function byTable(predicates: readonly Predicate[]): Predicate[][] {
+  const ofWords = predicates.filter(isOfWords)
+  const ofTerms = predicates.filter((predicate) => !isOfWords(predicate))
+  return [ofWords, ofTerms].filter((group) => group.length > 0)
+}
+
+/** Of what is not of one table alone, its first part decides. */
+function isOfWords(predicate: Predicate): boolean {
+  switch (predicate.type) {
+    case 'and':
+    case 'or':
+      return predicate.children[0] !== undefined && isOfWords(predicate.children[0])
+    case 'not':
+      return isOfWords(predicate.child)
+    default:
+      return predicate.type === 'phrase' || predicate.type === 'wordGlob'
   }
 }
