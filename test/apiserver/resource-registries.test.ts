@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import type { Condition } from '../../src/api/resource-registry.ts'
 import { until } from '../support/fake-clock.ts'
 import { body, LOCATION, open, type Answer, type Api, type Json } from '../support/registry-api.ts'
+import { readTranscripts } from '../support/transcripts.ts'
 
 const TABLE =
   'application/json;as=Table;v=v1;g=meta.k8s.io,application/json;as=Table;v=v1beta1;g=meta.k8s.io,application/json'
@@ -344,15 +344,6 @@ test('a watch as Tables declares its columns once', async () => {
   await watch.ended
 })
 
-interface Transcript {
-  readonly id: string
-  readonly path: string
-  readonly method?: string
-  readonly headers?: Record<string, string>
-  readonly body?: unknown
-  readonly response: { readonly status: number; readonly headers: Record<string, string>; readonly body: Json }
-}
-
 /**
  * What differs from the original on purpose, or by the run: versions, uids and times; `generation` is ours; owners have
  * the names of other clients; texts of errors were left out of the transcripts; a Table has our columns.
@@ -366,8 +357,7 @@ function comparable(value: Json): Json {
 }
 
 test('transcripts of the original: every answer about registries has its status, type and shape', async () => {
-  const file = new URL('../fixtures/karmada-search/reference.json', import.meta.url)
-  const transcripts = (JSON.parse(readFileSync(file, 'utf8')) as Transcript[]).filter(({ id }) => id.startsWith('rr-'))
+  const transcripts = readTranscripts().filter(({ id }) => id.startsWith('rr-'))
   assert.equal(transcripts.length, 7)
   await using api = await open()
   const spec = transcripts.find(({ id }) => id === 'rr-get')?.response.body.spec

@@ -16,15 +16,21 @@ function forbid(member: FakeMember, ...namespaces: string[]): () => void {
 }
 
 const two = registry('rr', [pods('a'), pods('b')])
-const collection = (member: FakeMember): number => member.requested({ path: '/api/v1/pods' }).length
-
-test('each registered namespace is listed by itself, shown together, and followed', async () => {
-  await using world = new World()
+/** A member with a pod in each of `a`, `b` and `c` that forbids the list of all; what is registered of it is shown. */
+async function listedOneByOne(world: World): Promise<FakeMember> {
   const member = await world.member({ objects: [pod('x', 'a'), pod('y', 'b'), pod('z', 'c')] })
   forbid(member)
   world.registries.set(two)
   world.join('m', member)
   await world.shows('pods', ['m/a/x', 'm/b/y'])
+  return member
+}
+
+const collection = (member: FakeMember): number => member.requested({ path: '/api/v1/pods' }).length
+
+test('each registered namespace is listed by itself, shown together, and followed', async () => {
+  await using world = new World()
+  const member = await listedOneByOne(world)
   assert.equal(world.shard('m', 'pods')?.synced, true)
   assert.equal(collection(member), 1)
   member.put(pod('x2', 'a'))
@@ -115,11 +121,7 @@ test('rights that are taken away under way lead there too, and what is shown sta
 
 test('namespaces are added and taken while each is listed by itself', async () => {
   await using world = new World()
-  const member = await world.member({ objects: [pod('x', 'a'), pod('y', 'b'), pod('z', 'c')] })
-  forbid(member)
-  world.registries.set(two)
-  world.join('m', member)
-  await world.shows('pods', ['m/a/x', 'm/b/y'])
+  const member = await listedOneByOne(world)
   world.registries.set(two, registry('more', [pods('c')]))
   await world.shows('pods', ['m/a/x', 'm/b/y', 'm/c/z'])
   world.registries.set(registry('less', [pods('b')]))

@@ -6,6 +6,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { settle } from '../support/fake-clock.ts'
+import { readTranscripts, type Transcript } from '../support/transcripts.ts'
 import { Loopback } from '../http/loopback.ts'
 import { fleetApi } from './api-fixture.ts'
 import type { TestObject } from './fleet-fixture.ts'
@@ -13,16 +14,6 @@ import { decodeToken, fixture, NODES, PODS, TestFleet, token } from './fleet-fix
 import { listingClient, MemberWorld, served } from './member-fixture.ts'
 
 type Json = any // eslint-disable-line @typescript-eslint/no-explicit-any
-
-interface Transcript {
-  readonly id: string
-  readonly path: string
-  readonly method?: string
-  readonly headers?: Record<string, string>
-  readonly body?: unknown
-  readonly ms?: number
-  readonly response: { readonly status: number; readonly headers: Record<string, string>; readonly body: Json }
-}
 
 const BOTH = token({ member0: '1008', member1: '1008' })
 
@@ -244,7 +235,7 @@ after(async () => {
   fleet.close()
 })
 
-const transcripts = fixture<Transcript[]>('reference.json')
+const transcripts = readTranscripts()
 
 test('the transcripts are all accounted for', () => {
   assert.equal(transcripts.length, 53)
