@@ -91,6 +91,15 @@ class DocumentFields<Part> {
   }
 }
 
+/** Of paths and values; above it the rest of an object has no terms: 20 times a large pod. */
+const MAX_TERM_CHARS = 256 * 1024
+/** What a term has beside its path and value, and how much of a value one holds. */
+const TERM_CHARS = 4
+const MAX_VALUE_CHARS = 8_191
+
+/** So many values are sooner looked through than hashed. */
+const FEW = 16
+
 const fieldsOfForms = new WeakMap<object, unknown>()
 
 /** Builds documents; keeps what it learns of paths, so use one for many objects. */
@@ -141,6 +150,9 @@ class Draft<Part, Terms> implements Leaves {
   readonly #sortKeys = new Map<string, string>()
   /** Of fields that several paths of an object may give. */
   readonly #values = new Map<string, string[]>()
+  /** The same, of those with more than a few. */
+  readonly #many = new Map<string, Set<string>>()
+  #chars = 0
 
   constructor(identity: DocumentIdentity, fields: DocumentFields<Part>, terms: TermSheet<Part, Terms>) {
     this.#identity = identity
@@ -178,13 +190,13 @@ class Draft<Part, Terms> implements Leaves {
     for (const [key, value] of Object.entries(record(metadata['labels']))) {
       if (typeof value !== 'string') continue
       const { terms, words } = this.#fields.texts.label(key, value)
-      this.#terms.add(terms)
+      if (this.#hasRoom(key, value)) this.#terms.add(terms)
       this.#strong.addLines(words)
     }
     for (const [key, value] of Object.entries(record(metadata['annotations']))) {
       if (typeof value !== 'string' || !isIndexedAnnotation(key)) continue
       const { terms, words } = this.#fields.texts.annotation(key, value)
-      this.#terms.add(terms)
+      if (this.#hasRoom(key, value)) this.#terms.add(terms)
       this.#other.addLines(words)
     }
     this.#owners(metadata['ownerReferences'])
@@ -192,20 +204,20 @@ class Draft<Part, Terms> implements Leaves {
     if (typeof created === 'string') this.#add(this.#fields.created, created)
   }
 
-  text({ spelled }: LeafPath, text: string): void {
-    this.#terms.text(spelled, text)
+  text({ path, spelled }: LeafPath, text: string): void {
+    if (this.#hasRoom(path, text)) this.#terms.text(spelled, text)
   }
 
-  number({ spelled }: LeafPath, text: string): void {
-    this.#terms.number(spelled, text)
+  number({ path, spelled }: LeafPath, text: string): void {
+    if (this.#hasRoom(path, text)) this.#terms.number(spelled, text)
   }
 
-  boolean({ spelled }: LeafPath, text: string): void {
-    this.#terms.boolean(spelled, text)
+  boolean({ path, spelled }: LeafPath, text: string): void {
+    if (this.#hasRoom(path, text)) this.#terms.boolean(spelled, text)
   }
 
-  empty({ spelled }: LeafPath): void {
-    this.#terms.empty(spelled)
+  empty({ path, spelled }: LeafPath): void {
+    if (this.#hasRoom(path, '')) this.#terms.empty(spelled)
   }
 
   image(text: string): void {
@@ -253,17 +265,34 @@ class Draft<Part, Terms> implements Leaves {
 
   /** A value of a field, once. */
   #addText({ path }: TypedField<Part>, { value, terms, sortKey, words }: FieldText<Part>): void {
+    if (this.#isKnown(path, value) || !this.#hasRoom(path, value)) return
     const known = this.#values.get(path)
     if (known === undefined) {
       this.#values.set(path, [value])
       this.#sortKeys.set(path, sortKey)
     } else {
-      if (known.includes(value)) return
       known.push(value)
+      this.#many.get(path)?.add(value)
     }
     this.#terms.add(terms)
     if (path === 'image') this.#strong.addLines(words)
     else this.#other.addLines(words)
+  }
+
+  #isKnown(path: string, value: string): boolean {
+    const known = this.#values.get(path)
+    if (known === undefined) return false
+    if (known.length <= FEW) return known.includes(value)
+    let many = this.#many.get(path)
+    if (many === undefined) this.#many.set(path, (many = new Set(known)))
+    return many.has(value)
+  }
+
+  /** Counted here and not in terms, so that stores that have them in different forms have the same of an object. */
+  #hasRoom(path: string, value: string): boolean {
+    if (this.#chars >= MAX_TERM_CHARS) return false
+    this.#chars += path.length + Math.min(value.length, MAX_VALUE_CHARS) + TERM_CHARS
+    return true
   }
 }
 

@@ -20,7 +20,7 @@ export interface TermForm<Part, Whole> {
 
 /**
  * Collects the terms of one document. Exact values must be added once for each path (a facet would count them twice); of
- * pieces it does not matter. What is added beyond `MAX_TERM_CHARS` is left out.
+ * pieces it does not matter. How much of an object is indexed is not decided here: it is the same in every form.
  */
 export interface TermSheet<Part, Whole> {
   add(part: Part): void
@@ -31,9 +31,6 @@ export interface TermSheet<Part, Whole> {
   empty(spelled: string): void
   finish(): Whole
 }
-
-/** Above it the rest of an object is not indexed: 20 times a large pod. */
-export const MAX_TERM_CHARS = 256 * 1024
 
 const NO_KEY = ''
 

@@ -1,7 +1,7 @@
 /** Terms one on each line, their paths spelled in front: the quickest form to make, to send and to look through. */
 import { NUMBER, TIME } from './sortable.ts'
 import { ALL_TERM, spelledOut, type PathSpelling } from './term.ts'
-import { MAX_TERM_CHARS, numberKey, textKey, type TermForm, type TermSheet } from './term-form.ts'
+import { numberKey, textKey, type TermForm, type TermSheet } from './term-form.ts'
 import { exactValue } from './tokens.ts'
 
 /** `spell`: its answers are kept. */
@@ -21,12 +21,9 @@ export const TERM_LINES = termLines(spelledOut)
 
 class LineSheet implements TermSheet<string, string> {
   readonly #lines: string[] = [ALL_TERM]
-  #chars = ALL_TERM.length
 
   add(lines: string): void {
-    if (this.#chars >= MAX_TERM_CHARS) return
     this.#lines.push(lines)
-    this.#chars += lines.length + 1
   }
 
   text(spelled: string, text: string): void {

@@ -7,14 +7,7 @@
 import { TIME_UNIT_CHARS, type TimeUnit } from '../../query/search-request.ts'
 import { NUMBER, TIME } from '../../query/sortable.ts'
 import { hasPieces, QUANTITY_TEXT } from '../../query/term.ts'
-import {
-  MAX_TERM_CHARS,
-  numberKey,
-  otherPieces,
-  textKey,
-  type TermForm,
-  type TermSheet,
-} from '../../query/term-form.ts'
+import { numberKey, otherPieces, textKey, type TermForm, type TermSheet } from '../../query/term-form.ts'
 import { exactValue } from '../../query/tokens.ts'
 import { textMemo } from '../../util/text-memo.ts'
 import { SEPARATOR, UNIT_MARKS } from './term-marks.ts'
@@ -37,8 +30,6 @@ export interface EnginePart {
   readonly counted: readonly string[]
   readonly countedList: string
   readonly foundList: string
-  /** Of all terms, as `MAX_TERM_CHARS` counts. */
-  readonly chars: number
 }
 
 /** No field has such a name. */
@@ -74,23 +65,21 @@ function partOf({ path, target }: { path: string; target: string }, terms: reado
         counted.push(JSON.stringify(UNIT_MARKS[unit as TimeUnit] + value.slice(0, chars)))
     }
   }
-  const chars = terms.reduce((sum, term) => sum + path.length + term.length + 2, 0)
-  return { target, counted, countedList: counted.join(','), foundList: found.join(','), chars }
+  return { target, counted, countedList: counted.join(','), foundList: found.join(',') }
 }
 
 class EngineSheet implements TermSheet<EnginePart, EngineTerms> {
   readonly #values = new Map<string, Pick<EnginePart, 'counted' | 'countedList'>>()
+  /** Of named fields with several values, each term once. */
+  readonly #several = new Map<string, Set<string>>()
   #labels = ''
   #paths = ''
   #found = ''
-  #chars = 0
   /** Of paths, as their items are. */
   readonly #numbers: string[] = []
   readonly #quantities: [spelled: string, key: string][] = []
 
   add(part: EnginePart): void {
-    if (this.#chars >= MAX_TERM_CHARS) return
-    this.#chars += part.chars
     if (part.foundList !== '') this.#found = joined(this.#found, part.foundList)
     if (part.target === PATHS) this.#paths = joined(this.#paths, part.countedList)
     else if (part.target === LABELS) this.#labels = joined(this.#labels, part.countedList)
@@ -98,7 +87,6 @@ class EngineSheet implements TermSheet<EnginePart, EngineTerms> {
   }
 
   text(spelled: string, text: string): void {
-    if (this.#chars >= MAX_TERM_CHARS) return
     const value = exactValue(text)
     const key = textKey(value)
     if (key.startsWith(TIME)) return this.#count(spelled, key)
@@ -109,7 +97,6 @@ class EngineSheet implements TermSheet<EnginePart, EngineTerms> {
   }
 
   number(spelled: string, text: string): void {
-    if (this.#chars >= MAX_TERM_CHARS) return
     const key = numberKey(text)
     if (key === '') return this.#count(spelled, `=${text}`)
     this.#count(spelled, NUMBER + key)
@@ -117,36 +104,34 @@ class EngineSheet implements TermSheet<EnginePart, EngineTerms> {
   }
 
   boolean(spelled: string, text: string): void {
-    if (this.#chars < MAX_TERM_CHARS) this.#count(spelled, `=${text}`)
+    this.#count(spelled, `=${text}`)
   }
 
   empty(spelled: string): void {
-    if (this.#chars >= MAX_TERM_CHARS) return
-    this.#chars += spelled.length + 2
     this.#found = joined(this.#found, `"${spelled}+"`)
   }
 
   finish(): EngineTerms {
     if (this.#quantities.length > 0) this.#countQuantities()
     let value = ''
-    for (const [field, { countedList }] of this.#values) value = joined(value, `"${field}":[${countedList}]`)
+    for (const [field, { countedList }] of this.#values) {
+      const several = this.#several.get(field)
+      value = joined(value, `"${field}":[${several === undefined ? countedList : [...several].join(',')}]`)
+    }
     const [labels, paths, terms] = [`[${this.#labels}]`, `[${this.#paths}]`, `[${this.#found}]`]
     return { value: `{${value}}`, labels, paths, terms }
   }
 
   /** Several values of a field may share a key (two times of a day): a document has it once. */
   #addValue({ target, counted, countedList }: EnginePart): void {
-    const known = this.#values.get(target)
-    if (known === undefined) {
-      this.#values.set(target, { counted, countedList })
-      return
-    }
-    const all = [...new Set([...known.counted, ...counted])]
-    this.#values.set(target, { counted: all, countedList: all.join(',') })
+    const first = this.#values.get(target)
+    if (first === undefined) return void this.#values.set(target, { counted, countedList })
+    let several = this.#several.get(target)
+    if (several === undefined) this.#several.set(target, (several = new Set(first.counted)))
+    for (const term of counted) several.add(term)
   }
 
   #count(spelled: string, term: string): void {
-    this.#chars += spelled.length + term.length + 1
     this.#paths = joined(this.#paths, `"${spelled}${term}"`)
   }
 

@@ -11,7 +11,7 @@ import { FieldCatalog } from '../../query/fields.ts'
  * either changes, documents move to new indices one at a time (`indices.ts`), so give a field that changes its type another
  * name.
  */
-const DOCUMENT_VERSION = 2
+const DOCUMENT_VERSION = 3
 
 /** The root of our fields, beside those that karmada-search's documents have. */
 export const ROOT = 'fleetsearch'

@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { columnsOf } from '../../../src/kube/columns/index.ts'
+import { DocumentBuilder } from '../../../src/query/document.ts'
+import { TERM_LINES } from '../../../src/query/term-lines.ts'
 import { EngineDocuments } from '../../../src/backendstore/search-engine/engine-document.ts'
 import { documentId, splitTie, tieOf } from '../../../src/backendstore/search-engine/keys.ts'
 import { PODS, upsert } from '../../conformance/backend-store-suite.ts'
@@ -85,4 +88,40 @@ test('labels that an engine would refuse the object for are left to what we look
       built.fleetsearch.labels.some((each) => each.startsWith(term)),
       term,
     )
+})
+
+test('of an object that is too large to be indexed whole, every form has the same part', () => {
+  const many = (count: number, one: (i: number) => object | string): unknown[] =>
+    Array.from({ length: count }, (_, i) => one(i))
+  const bodies = [
+    { data: Object.fromEntries(many(20_000, (i) => `key-${String(i)}`).map((key) => [key, `"${String(key)}" -`])) },
+    { spec: { containers: many(5_000, (i) => ({ image: `reg:5000/img${i}:v${i}`, args: [`--n=${i}`], port: i })) } },
+    {
+      subsets: [
+        { addresses: many(9_000, (i) => ({ ip: `10.1.${i >> 8}.${i & 255}`, since: '2026-01-02T03:04:05Z' })) },
+      ],
+    },
+  ]
+  for (const body of bodies) {
+    const change = upsert('web', { body })
+    const lines = new DocumentBuilder(TERM_LINES).build(change, change.bytes, columnsOf(change))
+    const shown = JSON.parse(documents.build(change)) as {
+      fleetsearch: { paths: string[]; value: Record<string, string[]> }
+    }
+    const counted = (term: string): boolean => /^(?:\.data|\.spec|\.subsets)[^\u001f]*\u001f[=#@]/.test(term)
+    const wanted = lines.terms
+      .split('\n')
+      .filter(counted)
+      .map((term) => term.replace('\u001f', '\u007f'))
+    assert.deepEqual(
+      shown.fleetsearch.paths.filter((term) => term.startsWith('.')),
+      wanted,
+    )
+    for (const field of ['image', 'ip'])
+      assert.equal(
+        (shown.fleetsearch.value[field] ?? []).filter((value) => value.startsWith('=')).length,
+        lines.values.get(field)?.length ?? 0,
+      )
+    assert.ok(wanted.length > 1_000 && wanted.length < 20_000, String(wanted.length))
+  }
 })
