@@ -4,11 +4,12 @@
  *
  *     node bench/engines.ts [objects=40000] [engine…]
  *
- * Both keep two requests under way, as the bulk writer does, and take turns by some batches, so that whatever else the
+ * Both keep as many requests under way as the bulk writer does, and take turns by some batches, so that whatever else the
  * machine does meets both. The plain bulk sends documents that are made already, without versions; the store makes them of
  * the objects, in a thread of its own. What the engine has no room for (429) waits a second and is sent again, on both sides.
  * CPU is that of this process, all threads; an engine on the same cores takes the rest.
  */
+import { ENGINE_BULK_LIMITS } from '../src/backendstore/bulk-options.ts'
 import type { EngineStoreOptions } from '../src/backendstore/engine-store.ts'
 import { setTimeout as delay } from 'node:timers/promises'
 import { elasticsearchClient } from '../src/backendstore/elasticsearch/client.ts'
@@ -26,11 +27,12 @@ import { seededRandom } from './fleet-objects.ts'
 import { measureQueries, podsOf, upsert } from './fleet-queries.ts'
 import { inFlight, Spent } from './spent.ts'
 
-const BATCH = 1_000
+/** So many pods are a batch of the bulk writer, and one request. */
+const BATCH = 350
 /** As many as the bulk writer has under way, for both. */
-const IN_FLIGHT = 2
+const IN_FLIGHT = ENGINE_BULK_LIMITS.inFlight
 /** Batches of a turn. Its first one is made while the engine has nothing to do: in short turns that would weigh more than it does in the long run. */
-const TURN = 20
+const TURN = 50
 /** What an engine puts off is given to it again, as the bulk writer does at first. */
 const AGAIN_MS = 1_000
 const PLAIN = 'plain'

@@ -13,6 +13,8 @@ export interface BulkLimits {
   readonly batchObjects: number
   /** Bytes of the objects of a batch, 8 MiB: what is copied for the store's thread. */
   readonly batchBytes: number
+  /** Batches under way: while the store writes some, the next is made. */
+  readonly inFlight: number
   /** How long the first change of a batch waits for others: well below what a person notices. */
   readonly lingerMs: number
   /** Names held at most; beyond, shards are compared as a whole. */
@@ -26,6 +28,7 @@ export interface BulkLimits {
 export const DEFAULT_BULK_LIMITS: BulkLimits = {
   batchObjects: 2_000,
   batchBytes: 8 * 1024 * 1024,
+  inFlight: 2,
   lingerMs: 50,
   pendingNames: 200_000,
   reconcileMs: 30 * 60_000,
@@ -51,14 +54,15 @@ export interface BulkWriterOptions {
 }
 
 /**
- * Of a search engine: requests that take it a few hundred ms, below its limit of 100 MB and its queue of bulk requests, and
- * a linger that lets a busy fleet's changes share requests.
+ * Of a search engine: batches whose documents, five times as long as the objects, are one request that takes it a few hundred
+ * ms; two for it to work at and one that is made meanwhile; and a linger that lets a busy fleet's changes share requests.
  */
-export const ENGINE_BULK_LIMITS: Partial<BulkLimits> = {
+export const ENGINE_BULK_LIMITS = {
   batchObjects: 1_000,
-  batchBytes: 5 * 1024 * 1024,
+  batchBytes: 1.5 * 1024 * 1024,
+  inFlight: 3,
   lingerMs: 200,
-}
+} satisfies Partial<BulkLimits>
 
 export interface BulkWriterStatus {
   readonly pending: number

@@ -3,7 +3,7 @@
  *
  * Contract:
  * - The cache is never made to wait: changes are noted by name and folded, objects are read when their batch is made, so
- *   what is written is what is true then. Memory is bounded (`PendingChanges`, two batches under way).
+ *   what is written is what is true then. Memory is bounded (`PendingChanges`, a few batches under way).
  * - What fails is tried again after a growing pause, for as long as it takes: a whole batch, or the changes that the store
  *   put off. What the store refuses for good becomes a dead letter.
  * - After a shard's list, after an overflow and now and then, store and cache are compared (`ShardComparisons`) and the
@@ -24,9 +24,6 @@ import { PendingChanges, type PendingName, type ShardRef } from './pending-chang
 import { ShardComparisons } from './shard-comparisons.ts'
 import { ShardRemovals } from './shard-removals.ts'
 import { EVERYTHING, isInScope, isSameScope, NOTHING, type StoreScope } from './store-scope.ts'
-
-/** Batches under way: while the store writes one, the next is made. */
-const IN_FLIGHT = 2
 
 /** After so many batches a comparison has its turn: a fleet that changes all the time always has something to write. */
 const BATCHES_IN_ROW = 16
@@ -160,7 +157,7 @@ export class BulkWriter {
     if (this.#attempts.paused) await this.#attempts.pause(this.#inFlight, signal)
     if (signal.aborted) return
     if (this.#removals.due) return this.#remove()
-    if (this.#inFlight.size >= IN_FLIGHT) return Promise.race(this.#inFlight)
+    if (this.#inFlight.size >= this.#limits.inFlight) return Promise.race(this.#inFlight)
     const turn = this.#comparisons.due && this.#batches >= BATCHES_IN_ROW
     if (!turn && this.#pending.size > 0 && (await this.#writeNext(signal))) return
     if (this.#inFlight.size > 0) return Promise.race(this.#inFlight)

@@ -1,16 +1,26 @@
-/** Text as UTF-8 in memory of its own, encoded once: to be handed to another thread. */
+/** Text as UTF-8, encoded once: to be handed to another thread. */
 export class GrowingText {
   #bytes: Buffer<ArrayBuffer>
-  length = 0
+  #length = 0
 
-  constructor(capacity: number) {
-    this.#bytes = Buffer.from(new ArrayBuffer(capacity))
+  /** `memory`: where it stands, as long as there is room. */
+  constructor(memory: ArrayBuffer) {
+    this.#bytes = Buffer.from(memory)
+  }
+
+  get length(): number {
+    return this.#length
   }
 
   add(text: string): void {
-    const needed = this.length + text.length * 3 // at most, of UTF-16 units
+    const needed = this.#length + text.length * 3 // at most, of UTF-16 units
     if (needed > this.#bytes.length) this.#grow(needed)
-    this.length += this.#bytes.write(text, this.length)
+    this.#length += this.#bytes.write(text, this.#length)
+  }
+
+  /** Takes back what was added behind `length`. */
+  cut(length: number): void {
+    this.#length = length
   }
 
   /** What is behind `length` is of no use. */
@@ -20,7 +30,7 @@ export class GrowingText {
 
   #grow(needed: number): void {
     const larger = Buffer.from(new ArrayBuffer(Math.max(needed, this.#bytes.length * 2)))
-    larger.set(this.#bytes.subarray(0, this.length))
+    larger.set(this.#bytes.subarray(0, this.#length))
     this.#bytes = larger
   }
 }

@@ -90,19 +90,21 @@ export type Methods = Readonly<Record<string, (args: never) => unknown>>
 /** Any error as one of the store's. */
 export type ToStoreError = (error: unknown) => BackendStoreError
 
-/** `open` makes what is asked; where it fails, every call is told why. */
+/** `open` makes what is asked; where it fails, every call but `close` is told why. */
 export function serveOpened(port: MessagePort, toStoreError: ToStoreError, open: () => Methods): void {
-  let methods: Methods
+  let methods: Methods = {}
+  let failure: BackendStoreError | undefined
   try {
     methods = { ready: () => undefined, ...open() }
   } catch (error) {
-    const fail = (): never => {
-      throw toStoreError(error)
-    }
-    methods = { ready: fail, search: fail, count: fail, vocabulary: fail, write: fail }
+    failure = toStoreError(error)
+  }
+  const run = (method: string, args: unknown): unknown => {
+    if (failure !== undefined && method !== 'close') throw failure
+    return methods[method]?.(args as never)
   }
   port.on('message', ({ id, method, args }: Call) => {
-    const answered = answer(() => methods[method]?.(args as never), toStoreError)
+    const answered = answer(() => run(method, args), toStoreError)
     const reply: Reply = { ...answered, id, memos: memoSlots() }
     port.postMessage(reply, 'result' in reply ? transferOf(reply.result) : [])
   })

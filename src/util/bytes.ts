@@ -18,3 +18,15 @@ export function compareUtf8(a: string, b: string): number {
   }
   return a.length - b.length
 }
+
+/** All of them as one: without a copy where they stand behind each other in the same memory. */
+export function joinedBytes(parts: readonly Uint8Array[]): Buffer {
+  const [first] = parts
+  if (first === undefined) return Buffer.alloc(0)
+  let end = first.byteOffset
+  for (const { buffer, byteOffset, length } of parts) {
+    if (buffer !== first.buffer || byteOffset !== end) return Buffer.concat(parts)
+    end += length
+  }
+  return Buffer.from(first.buffer, first.byteOffset, end - first.byteOffset)
+}

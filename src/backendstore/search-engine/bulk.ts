@@ -1,4 +1,5 @@
 /** Bulk requests: operations in lines, and what became of each, matched by its place among them. */
+import { joinedBytes } from '../../util/bytes.ts'
 import type { Change } from '../backend-store.ts'
 import type { BackendStoreErrorCode } from '../errors.ts'
 import type { EngineClient } from './engine-client.ts'
@@ -22,9 +23,9 @@ export interface Operation {
   readonly change: Change
   readonly id: string
   readonly index: string
-  /** A line of JSON; undefined deletes. */
-  readonly document: Uint8Array | undefined
   readonly guard: Guard
+  /** `headLine`, and the document of an upsert in another line. */
+  readonly lines: Uint8Array
 }
 
 export type Outcome =
@@ -35,6 +36,22 @@ interface Item {
   readonly status: number
   readonly error?: ErrorBody
 }
+
+/** What a bulk is told of an operation in front of its document. */
+export function headLine({ change, id, index, guard }: Omit<Operation, 'lines'>): string {
+  const action = change.type === 'delete' ? 'delete' : guard.type === 'absent' ? 'create' : 'index'
+  const alias = change.type === 'delete' ? '' : ',"require_alias":true'
+  return `{"${action}":{"_index":${JSON.stringify(index)},"_id":${JSON.stringify(id)}${guardText(guard)}${alias}}}\n`
+}
+
+/** The same against something else. */
+export function guardedBy(operation: Operation, guard: Guard): Operation {
+  const document = operation.lines.subarray(operation.lines.indexOf(LINE_FEED) + 1)
+  const changed = { ...operation, guard }
+  return { ...changed, lines: Buffer.concat([Buffer.from(headLine(changed)), document]) }
+}
+
+const LINE_FEED = 0x0a
 
 /** An outcome for each operation. Rejects with `BackendStoreError` where the engine lets us write nothing. */
 export async function sendBulk(client: EngineClient, operations: readonly Operation[]): Promise<Outcome[]> {
@@ -47,7 +64,7 @@ function* partsOf(operations: readonly Operation[]): Generator<readonly Operatio
   let part: Operation[] = []
   let bytes = 0
   for (const operation of operations) {
-    const size = operation.document?.length ?? 0
+    const size = operation.lines.length
     if (part.length > 0 && bytes + size > MAX_REQUEST_BYTES) {
       yield part
       part = []
@@ -64,19 +81,11 @@ async function send(client: EngineClient, operations: readonly Operation[]): Pro
     method: 'POST',
     path: '/_bulk',
     query: { filter_path: 'items.*.status,items.*.error' },
-    lines: Buffer.concat(operations.flatMap(linesOf)),
+    lines: joinedBytes(operations.map((operation) => operation.lines)),
     timeoutMs: REQUEST_TIMEOUT_MS,
   })
   if (items.length !== operations.length) throw new EngineError(0, '', 'a bulk answer does not tell of every operation')
   return items.map((item) => outcomeOf(Object.values(item)[0] as Item))
-}
-
-function linesOf({ id, index, document, guard }: Operation): Uint8Array[] {
-  const action = document === undefined ? 'delete' : guard.type === 'absent' ? 'create' : 'index'
-  const alias = document === undefined ? '' : ',"require_alias":true'
-  const names = `"_index":${JSON.stringify(index)},"_id":${JSON.stringify(id)}`
-  const head = Buffer.from(`{"${action}":{${names}${guardText(guard)}${alias}}}\n`)
-  return document === undefined ? [head] : [head, document]
 }
 
 function guardText(guard: Guard): string {

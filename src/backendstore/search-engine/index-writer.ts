@@ -7,10 +7,11 @@
 import { crc32 } from 'node:zlib'
 import { LRUCache } from 'lru-cache'
 import type { Change, RefusedChange, Upsert, WriteSummary } from '../backend-store.ts'
-import { packBatch } from '../packed-batch.ts'
+import { BufferPool } from '../buffer-pool.ts'
+import { buffersOf, packBatch, type PackedBatch } from '../packed-batch.ts'
 import type { WorkerClient } from '../worker-rpc.ts'
-import { sendBulk, type Guard, type Operation, type Outcome } from './bulk.ts'
-import type { BuiltDocuments } from './document-worker.ts'
+import { guardedBy, headLine, sendBulk, type Guard, type Operation, type Outcome } from './bulk.ts'
+import { roomFor, type BuildRequest, type BuiltLines } from './built-lines.ts'
 import type { EngineClient } from './engine-client.ts'
 import type { Indices, KindIndices } from './indices.ts'
 import { documentId } from './keys.ts'
@@ -33,6 +34,9 @@ export class IndexWriter {
   readonly #builder: WorkerClient
   readonly #standing: Standing
   readonly #known = new LRUCache<string, string>({ max: KNOWN })
+  readonly #contents = new WeakMap<Upsert, string>()
+  readonly #bodies = new BufferPool()
+  readonly #lines = new BufferPool()
   /** Names of documents that are being written, so that two batches never race for one. */
   readonly #underWay = new Map<string, Promise<unknown>>()
 
@@ -46,15 +50,17 @@ export class IndexWriter {
   async write(batch: readonly Change[]): Promise<WriteSummary> {
     const changes = [...lastOfEachName(batch)]
     const fresh = changes.filter((named) => !this.#isKnown(named))
-    const built = this.#build(fresh) // copies the bodies before anything is waited for
+    const unchanged = changes.length - fresh.length
+    if (fresh.length === 0) return new Summary(unchanged).finish()
+    const packed = this.#pack(fresh) // copies the bodies before anything is waited for
     const others = new Set(fresh.flatMap(({ id }) => this.#underWay.get(id) ?? []))
-    const writing = Promise.allSettled(others).then(async () => this.#write(fresh, await built))
+    const writing = Promise.allSettled(others).then(() => this.#write(fresh, packed, new Summary(unchanged)))
     for (const { id } of fresh) this.#underWay.set(id, writing)
     try {
-      const summary = await writing
-      return { ...summary, unchanged: summary.unchanged + changes.length - fresh.length }
+      return await writing
     } finally {
       for (const { id } of fresh) if (this.#underWay.get(id) === writing) this.#underWay.delete(id)
+      if (this.#underWay.size === 0) for (const pool of [this.#bodies, this.#lines]) pool.clear()
     }
   }
 
@@ -68,44 +74,52 @@ export class IndexWriter {
     return change.type === 'upsert' && change.force !== true && this.#known.get(id) === contentOf(change)
   }
 
-  async #build(changes: readonly Named[]): Promise<(Uint8Array | string | undefined)[]> {
-    const upserts = changes.flatMap(({ change }) => (change.type === 'upsert' ? [change] : []))
+  #pack(changes: readonly Named[]): PackedBatch {
     for (const { id, change } of changes) {
       this.#known.delete(id)
       if (change.type === 'upsert') this.#contents.set(change, contentOf(change))
     }
-    if (upserts.length === 0) return changes.map(() => undefined)
-    const packed = packBatch(upserts)
-    const transfer = [packed.bodies.buffer as ArrayBuffer, packed.numbers.buffer as ArrayBuffer]
-    const { lines, ends, faults } = await this.#builder.call<BuiltDocuments>('build', packed, transfer)
-    let place = 0
-    return changes.map(({ change }) => {
-      if (change.type === 'delete') return undefined
-      const at = place++
-      return faults.get(at) ?? lines.subarray(at === 0 ? 0 : ends[at - 1], ends[at])
-    })
+    return packBatch(
+      changes.map(({ change }) => change),
+      this.#bodies,
+    )
   }
 
-  readonly #contents = new WeakMap<Upsert, string>()
-
-  async #write(
-    changes: readonly Named[],
-    documents: readonly (Uint8Array | string | undefined)[],
-  ): Promise<WriteSummary> {
-    const summary = new Summary()
-    let operations: Operation[] = []
-    const moved: Operation[] = []
+  /** What became of the batch is in `summary`. Its lines are used again once an engine has answered for all of them. */
+  async #write(changes: readonly Named[], packed: PackedBatch, summary: Summary): Promise<WriteSummary> {
     const indices = await this.#indicesOf(changes)
-    for (const [i, { id, change }] of changes.entries()) {
-      const document = documents[i]
-      if (typeof document === 'string') {
-        summary.reject(change, document)
+    const planned = changes.map(({ id, change }) => {
+      const { alias, older } = indices.get(change.kind) as KindIndices
+      return { change, id, index: alias, guard: firstGuard(change), older }
+    })
+    const { lines, ends, faults } = await this.#build(packed, planned.map(headLine))
+    const operations: Operation[] = []
+    const moved: Operation[] = []
+    for (const [place, { older, ...operation }] of planned.entries()) {
+      const fault = faults.get(place)
+      if (fault !== undefined) {
+        summary.reject(operation.change, fault)
         continue
       }
-      const own = indices.get(change.kind) as KindIndices
-      operations.push({ change, id, index: own.alias, document, guard: firstGuard(change) })
-      moved.push(...movedFrom(own, { id, change }))
+      operations.push({ ...operation, lines: lines.subarray(place === 0 ? 0 : ends[place - 1], ends[place]) })
+      moved.push(...older.map((index) => takenFrom(index, operation)))
     }
+    await this.#send(operations, summary)
+    await this.#takeOut(moved, summary)
+    this.#lines.give(lines.buffer)
+    return summary.finish()
+  }
+
+  async #build(batch: PackedBatch, heads: readonly string[]): Promise<BuiltLines> {
+    const memory = this.#lines.take(roomFor(batch.bodies.length))
+    const request: BuildRequest = { batch, heads, memory }
+    const built = await this.#builder.call<BuiltLines>('build', request, [...buffersOf(batch), memory])
+    this.#bodies.give(built.bodies)
+    return built
+  }
+
+  async #send(batch: readonly Operation[], summary: Summary): Promise<void> {
+    let operations = batch
     for (let round = 0; operations.length > 0; round++) {
       const outcomes = await sendBulk(this.#client, operations)
       const conflicts: Operation[] = []
@@ -116,8 +130,6 @@ export class IndexWriter {
       }
       operations = await this.#again(conflicts, summary)
     }
-    await this.#takeOut(moved, summary)
-    return summary.finish()
   }
 
   /** Made at once where they are missing: an engine takes as long for ten of them as for one. */
@@ -155,7 +167,7 @@ export class IndexWriter {
     const guards = await this.#standing.guards(conflicts)
     return conflicts.flatMap((operation, i) => {
       const guard = guards[i]
-      if (guard !== undefined) return [{ ...operation, guard }]
+      if (guard !== undefined) return [guardedBy(operation, guard)]
       summary.leave()
       return []
     })
@@ -177,8 +189,12 @@ function firstGuard(change: Change): Guard {
   return change.force === true || version === undefined ? { type: 'any' } : { type: 'version', version }
 }
 
-function movedFrom({ older }: KindIndices, { id, change }: Named): Operation[] {
-  return older.map((index) => ({ change, id, index, document: undefined, guard: { type: 'any' } }))
+/** Deletes a document from the index where it was before. */
+function takenFrom(index: string, { change, id }: Named): Operation {
+  const { cluster, group, version, resource, kind, namespace, name } = change
+  const gone: Change = { type: 'delete', cluster, group, version, resource, kind, namespace, name }
+  const operation = { change: gone, id, index, guard: { type: 'any' } as const }
+  return { ...operation, lines: Buffer.from(headLine(operation)) }
 }
 
 function contentOf({ uid, version, resourceVersion, bytes }: Upsert): string {
@@ -196,11 +212,15 @@ function lastOfEachName(batch: readonly Change[]): Iterable<Named> {
 }
 
 class Summary {
+  #unchanged: number
   #written = 0
   #deleted = 0
-  #unchanged = 0
   readonly #rejected: RefusedChange[] = []
   readonly #deferred: RefusedChange[] = []
+
+  constructor(unchanged: number) {
+    this.#unchanged = unchanged
+  }
 
   done(change: Change): void {
     if (change.type === 'upsert') this.#written++

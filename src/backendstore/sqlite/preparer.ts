@@ -78,7 +78,7 @@ class Draft {
   #changes = 0
 
   constructor(changes: number) {
-    this.#texts = new GrowingText(changes * TEXT_BYTES)
+    this.#texts = new GrowingText(new ArrayBuffer(changes * TEXT_BYTES))
     this.#places = new Int32Array(changes * PLACES)
     this.#hashes = new Float64Array(changes * HASHES)
   }

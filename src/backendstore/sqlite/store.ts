@@ -24,7 +24,7 @@ import type {
 } from '../backend-store.ts'
 import { isBackendStoreError } from '../errors.ts'
 import { markDamaged } from './database.ts'
-import { packBatch, type PackedBatch } from '../packed-batch.ts'
+import { buffersOf as packedBuffersOf, packBatch, type PackedBatch } from '../packed-batch.ts'
 import type { DocumentWorkerData } from './document-worker.ts'
 import { buffersOf, type PreparedBatch } from './prepared-batch.ts'
 import { ReadAhead } from './read-ahead.ts'
@@ -91,8 +91,7 @@ export class SqliteStore implements BackendStore {
 
   /** Batches stay in their order: each thread answers in that of its calls. */
   async #write(packed: PackedBatch): Promise<WriteSummary> {
-    const transfer = [packed.bodies.buffer as ArrayBuffer, packed.numbers.buffer as ArrayBuffer]
-    const prepared = await this.#documents.call<PreparedBatch>('prepare', packed, transfer)
+    const prepared = await this.#documents.call<PreparedBatch>('prepare', packed, packedBuffersOf(packed))
     return this.#writer.call('write', prepared, buffersOf(prepared))
   }
 

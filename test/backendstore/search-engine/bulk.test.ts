@@ -1,8 +1,15 @@
 /** What a bulk's answer means for each operation, and what is sent: without a server. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { Change } from '../../../src/backendstore/backend-store.ts'
 import { isBackendStoreError } from '../../../src/backendstore/errors.ts'
-import { sendBulk, type Operation } from '../../../src/backendstore/search-engine/bulk.ts'
+import {
+  guardedBy,
+  headLine,
+  sendBulk,
+  type Guard,
+  type Operation,
+} from '../../../src/backendstore/search-engine/bulk.ts'
 import type { EngineClient, EngineRequest } from '../../../src/backendstore/search-engine/engine-client.ts'
 import { remove, upsert } from '../../conformance/backend-store-suite.ts'
 
@@ -17,13 +24,14 @@ function clientOf(...answers: readonly (readonly Item[])[]): { client: EngineCli
   return { client: { request } as unknown as EngineClient, sent }
 }
 
-const index = (id: string, bytes = 20): Operation => ({
-  ...{ change: upsert(id), id, index: 'kubernetes-pod', document: Buffer.from(`{"n":"${'x'.repeat(bytes)}"}\n`) },
-  guard: { type: 'version', version: '7' },
-})
-const deletion = (id: string): Operation => ({
-  ...{ change: remove(id), id, index: 'kubernetes-pod', document: undefined, guard: { type: 'any' } },
-})
+function operation(change: Change, guard: Guard, document: string): Operation {
+  const planned = { change, id: change.name, index: 'kubernetes-pod', guard }
+  return { ...planned, lines: Buffer.from(headLine(planned) + document) }
+}
+
+const index = (id: string, bytes = 20): Operation =>
+  operation(upsert(id), { type: 'version', version: '7' }, `{"n":"${'x'.repeat(bytes)}"}\n`)
+const deletion = (id: string): Operation => operation(remove(id), { type: 'any' }, '')
 
 test('H4: items of one line and of two are matched by their place', async () => {
   const { client, sent } = clientOf([
@@ -68,4 +76,22 @@ test('requests are bounded in bytes, and an answer that tells of fewer items tha
   assert.equal((await sendBulk(client, large)).length, 3)
   assert.equal(sent.length, 2)
   await assert.rejects(sendBulk(clientOf([done]).client, [index('a'), index('b')]), /does not tell of every/)
+})
+
+test('an operation is tried again with the same document against something else', async () => {
+  const { client, sent } = clientOf([
+    { create: { status: 201 } },
+    { index: { status: 200 } },
+    { delete: { status: 200 } },
+  ])
+  const guards: readonly Guard[] = [{ type: 'absent' }, { type: 'state', seqNo: 4, primaryTerm: 2 }, { type: 'any' }]
+  const again = [index('a'), index('b'), deletion('c')].map((first, i) => guardedBy(first, guards[i]!))
+  await sendBulk(client, again)
+  const lines = sent[0]!.lines!.toString().trimEnd().split('\n')
+  assert.deepEqual(JSON.parse(lines[0]!), { create: { _index: 'kubernetes-pod', _id: 'a', require_alias: true } })
+  assert.equal(lines[1], lines[3])
+  assert.deepEqual(JSON.parse(lines[2]!), {
+    index: { _index: 'kubernetes-pod', _id: 'b', if_seq_no: 4, if_primary_term: 2, require_alias: true },
+  })
+  assert.deepEqual(JSON.parse(lines[4]!), { delete: { _index: 'kubernetes-pod', _id: 'c' } })
 })
