@@ -11,8 +11,10 @@ import { foundObjects, pinnedObjects, shownFields, type FoundObjects } from './f
 import type { NamedField } from './parameters.ts'
 import type { QueryOptions } from './query-options.ts'
 import { CONTENT_TYPES, headRow, row } from './row-format.ts'
-import { asked, isComplete, visibleOf, type SearchCall } from './search-call.ts'
-import { isStoreOrder, MAX_SORTED, searchByValues } from './value-order.ts'
+import { asked, isComplete, userOf, visibleOf, type SearchCall } from './search-call.ts'
+import { StallWatch } from './stall-watch.ts'
+import { isStoreOrder, MAX_ORDERED, searchByValues, type ValueSource } from './value-order.ts'
+import type { ValuePlaces } from './value-places.ts'
 
 const PAGE = 500
 
@@ -20,11 +22,41 @@ const PAGE = 500
 const DEFAULT_FIELDS = ['cluster', 'kind', 'namespace', 'name', 'created']
 
 /** `Fleetsearch-Total` says how many there are; `Fleetsearch-Total-Is-Exact` whether that is no bound. */
-export async function sendExport(call: SearchCall, options: QueryOptions): Promise<void> {
-  const { store, pin, close } = await sourceOf(call, options)
+export function sendExport(call: SearchCall, options: QueryOptions, values: ValuePlaces): Promise<void> {
+  if (isStoreOrder(options.request)) return sendAll(call, options, STORE_ORDER)
+  return values.exports.run(userOf(call), async () => {
+    const { request, response } = call.exchange
+    const watch = new StallWatch(call.parts.clock, response)
+    try {
+      await sendAll(call, options, {
+        page: MAX_ORDERED, // what is ordered here is ordered once
+        searched: ({ store, pin: objects }) => ({
+          search: (asked) => {
+            const source = { store, objects, clock: call.parts.clock, signal: request.signal }
+            return values.sorts.run(userOf(call), () => orderOnce(source, asked, options))
+          },
+        }),
+        onRow: () => watch.moved(),
+      })
+    } finally {
+      watch.end()
+    }
+  })
+}
+
+/** How rows come by. */
+interface Way {
+  readonly page: number
+  readonly searched: (source: Source) => Pick<SearchStore, 'search'>
+  readonly onRow: () => void
+}
+
+const STORE_ORDER: Way = { page: PAGE, searched: ({ store }) => store, onRow: () => undefined }
+
+async function sendAll(call: SearchCall, options: QueryOptions, { page, searched, onRow }: Way): Promise<void> {
+  const source = await openSource(call, options)
   try {
-    // What is ordered here is ordered once.
-    const page = isStoreOrder(options.request) ? PAGE : MAX_SORTED
+    const store = searched(source)
     const request = { ...options.request, ...visibleOf(call), facets: [], limit: Math.min(page, options.request.limit) }
     const first = await asked(() => store.search(request))
     const headers = {
@@ -34,11 +66,17 @@ export async function sendExport(call: SearchCall, options: QueryOptions): Promi
       ...call.headers,
     }
     await sendBody(call.exchange, { headers }, (body) =>
-      writeRows(call, options, { store, objects: pin, request, first }, body),
+      writeRows(call, options, { store, objects: source.pin, request, first, onRow }, body),
     )
   } finally {
-    await close()
+    await source.close()
   }
+}
+
+/** Hits without their keys: they are kept while they are sent, and no page comes behind. */
+async function orderOnce(source: ValueSource, request: SearchRequest, { request: { limit } }: QueryOptions) {
+  const result = await searchByValues(source, request, limit > MAX_ORDERED ? MAX_ORDERED : undefined)
+  return { ...result, hits: result.hits.map((hit) => ({ ...hit, cursor: [] })) }
 }
 
 const NO_SNAPSHOTS = new StatusError('notImplemented', 'snapshot: the search store of this server cannot hold a state')
@@ -47,12 +85,6 @@ interface Source {
   readonly store: Pick<SearchStore, 'search'>
   readonly pin: FoundObjects
   close(): Promise<void>
-}
-
-async function sourceOf(call: SearchCall, options: QueryOptions): Promise<Source> {
-  const { store, pin, close } = await openSource(call, options)
-  if (isStoreOrder(options.request)) return { store, pin, close }
-  return { store: { search: (request) => searchByValues(store, pin, request) }, pin, close }
 }
 
 async function openSource({ parts }: SearchCall, { snapshot }: QueryOptions): Promise<Source> {
@@ -67,6 +99,7 @@ interface Walk {
   readonly objects: FoundObjects
   readonly request: SearchRequest
   readonly first: SearchResult
+  readonly onRow: () => void
 }
 
 async function writeRows(call: SearchCall, options: QueryOptions, walk: Walk, body: BodyWriter): Promise<void> {
@@ -77,6 +110,7 @@ async function writeRows(call: SearchCall, options: QueryOptions, walk: Walk, bo
     for (const hit of page.hits.slice(0, left)) {
       await writeRow(call, walk.objects, hit, fields, body)
       await body.ready()
+      walk.onRow()
     }
     left -= page.hits.length
     const last = page.hits.at(-1)

@@ -23,11 +23,12 @@ import { readQueryOptions, type QueryOptions } from './query-options.ts'
 import { encodeQueryToken } from './query-token.ts'
 import { serveQueryWatch } from './query-watch.ts'
 import { jsonRow } from './row-format.ts'
-import { asked, createSearchEndpoint, isComplete, tailOf, visibleOf, type SearchCall } from './search-call.ts'
+import { asked, createSearchEndpoint, isComplete, tailOf, userOf, visibleOf, type SearchCall } from './search-call.ts'
 import type { SearchParts } from './search-parts.ts'
 import type { Used } from './search-usage.ts'
 import { withoutTypos, type Expansion } from './typos.ts'
 import { isStoreOrder, searchByValues } from './value-order.ts'
+import { ValuePlaces } from './value-places.ts'
 
 /**
  * Below `query/proxy` no limit of requests in flight holds, so it has its own: every watch looks at every change of what it
@@ -35,23 +36,20 @@ import { isStoreOrder, searchByValues } from './value-order.ts'
  */
 const MAX_WATCHES = 200
 const MAX_LONG_ANSWERS = 32
-/** Each holds up to `MAX_SORTED` hits with their keys, about 8 MB. */
-const MAX_VALUE_SORTS = 8
 
 export function createQueryHandler(parts: SearchParts): ApiHandler {
   const watches = new Places('watches of queries', MAX_WATCHES)
-  const answers = new Places('answers below query/proxy', MAX_LONG_ANSWERS)
-  const sorts = new Places('searches in the order of labels, annotations or paths', MAX_VALUE_SORTS)
+  const answers = new Places('answers below query/proxy', MAX_LONG_ANSWERS, MAX_LONG_ANSWERS / 2)
+  const values = new ValuePlaces(parts.usage)
   parts.usage?.watch('query_watches', watches)
   parts.usage?.watch('long_answers', answers)
-  parts.usage?.watch('value_sorts', sorts)
   parts.usage?.watch('snapshots', heldSnapshots(parts.store))
   return createSearchEndpoint(parts, async (call) => {
     if (flag(call.parameters, 'watch')) {
       if (!call.long) throw badRequest('watch: a query is watched at search/query/proxy')
-      return watches.run(() => serveQueryWatch(call))
+      return watches.run(userOf(call), () => serveQueryWatch(call))
     }
-    return call.long ? answers.run(() => sendAnswer(call, sorts)) : sendAnswer(call, sorts)
+    return call.long ? answers.run(userOf(call), () => sendAnswer(call, values)) : sendAnswer(call, values)
   })
 }
 
@@ -64,16 +62,15 @@ function heldSnapshots(store: SearchStore): Used {
   }
 }
 
-function sendAnswer(call: SearchCall, sorts: Places): Promise<void> {
+function sendAnswer(call: SearchCall, values: ValuePlaces): Promise<void> {
   const { parameters, fields, format, parts } = call
   const context = { catalog: fields, parts, wallMs: parts.clock.nowMs(), rows: format !== 'json' }
   const read = readQueryOptions(parameters, context)
-  const send = (): Promise<void> => (format === 'json' ? sendPage(call, read) : sendExport(call, read))
-  return isStoreOrder(read.request) ? send() : sorts.run(send)
+  return format === 'json' ? sendPage(call, read, values) : sendExport(call, read, values)
 }
 
-async function sendPage(call: SearchCall, options: QueryOptions): Promise<void> {
-  const { result, request, expansions } = await searchOf(call, options)
+async function sendPage(call: SearchCall, options: QueryOptions, values: ValuePlaces): Promise<void> {
+  const { result, request, expansions } = await searchOf(call, options, values)
   const objects = foundObjects(call.parts)
   const headers = { 'content-type': 'application/json', ...call.headers }
   await sendBody(call.exchange, { headers }, async (body) => {
@@ -87,11 +84,14 @@ async function sendPage(call: SearchCall, options: QueryOptions): Promise<void> 
 }
 
 /** With what a typing error may have meant where the query as it stands finds nothing. */
-async function searchOf(call: SearchCall, options: QueryOptions) {
+async function searchOf(call: SearchCall, options: QueryOptions, { sorts }: ValuePlaces) {
   const request = { ...options.request, ...visibleOf(call) }
-  const { store } = call.parts
+  const { store, clock } = call.parts
+  const { signal } = call.exchange.request
   const search = (of: SearchRequest): Promise<SearchResult> =>
-    asked(() => (isStoreOrder(of) ? store.search(of) : searchByValues(store, foundObjects(call.parts), of)))
+    isStoreOrder(of)
+      ? asked(() => store.search(of))
+      : sorts.run(userOf(call), () => searchByValues({ store, objects: foundObjects(call.parts), clock, signal }, of))
   const result = await search(request)
   const isTypo = options.typos && result.total === 0 && request.ranked.length > 0
   const corrected = isTypo ? await asked(() => withoutTypos(store, request)) : undefined

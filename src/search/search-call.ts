@@ -65,6 +65,11 @@ async function prepare(parts: SearchParts, request: ApiRequest, response: Server
   }
 }
 
+/** Whose call it is, for what is bounded for each user. */
+export function userOf({ exchange: { request } }: SearchCall): string {
+  return request.user.name
+}
+
 /** The rights of a call as a store's request has them. */
 export function visibleOf({ visible: { documents } }: SearchCall): { readonly visible?: VisibleDocuments } {
   return documents === undefined ? {} : { visible: documents }

@@ -3,9 +3,11 @@ import { Gauge, type Registry } from '../telemetry/metrics.ts'
 
 /**
  * `pod_addresses`: what `lookup` remembers. `snapshots`: states that the store holds for exports. Under way are requests below `query/proxy` (`query_watches`, `long_answers`) and
- * searches in the order of labels, annotations or paths (`value_sorts`).
+ * searches in the order of labels, annotations or paths (`value_sorts`), being sent exports in such an order
+ * (`value_exports`).
  */
-export type UsedPart = 'query_watches' | 'long_answers' | 'value_sorts' | 'snapshots' | 'pod_addresses'
+export type UsedPart =
+  'query_watches' | 'long_answers' | 'value_sorts' | 'value_exports' | 'snapshots' | 'pod_addresses'
 
 export interface Used {
   now(): number

@@ -1,9 +1,11 @@
 /**
- * Results in the order of labels, annotations or JSON paths, of which no store has keys: everything that is found, ordered
- * here by what the cached objects have. So it is the same for every store, and up to `MAX_SORTED` results; more are a 400.
+ * Results in the order of labels, annotations or JSON paths, of which no store has keys: everything that is found, read page
+ * by page from the store and ordered here by what the cached objects have, so that it is the same for every store. Only as
+ * many as are asked for are kept; what bounds how many are found is the time that their values take: then a 400.
  */
-import { Breather } from '../http/breather.ts'
+import type { CachedObject } from '../cache/reader.ts'
 import type { JsonObject } from '../kube/columns/column.ts'
+import type { KindColumns } from '../kube/columns/index.ts'
 import { parseExact } from '../kube/json-exact.ts'
 import { badRequest } from '../kube/status-error.ts'
 import { DocumentBuilder } from '../query/document.ts'
@@ -12,10 +14,22 @@ import { emptySecrets, mayEmbedSecrets } from '../query/embedded-secrets.ts'
 import type { SearchCursor, SearchHit, SearchRequest, SearchResult, SearchStore } from '../query/search-request.ts'
 import { compareSortKeys, identitySortKey, isKeyedByValue, valueSortKey, type SortKey } from '../query/sort-keys.ts'
 import { compareUtf8 } from '../util/bytes.ts'
+import type { Clock } from '../util/clock.ts'
 import type { FoundObjects } from './found-object.ts'
+import { asked } from './search-call.ts'
 
-/** Each page reads all of them: 50 µs of CPU for a pod of 4 KB, 130 µs where it is ordered by a column as well. */
-export const MAX_SORTED = 10_000
+/** So many are ordered for one answer at most; an export is ordered once, so none is longer. */
+export const MAX_ORDERED = 10_000
+
+/** As many as engines give at once. */
+const READ_AT_ONCE = 5_000
+
+/**
+ * Time of this thread for one answer, in turns of 5 ms between which others have theirs. A pod of 4 KB takes 50 µs,
+ * 130 µs where it is ordered by a column as well.
+ */
+export const MAX_WORK_MS = 5_000
+const TURN_MS = 5
 
 /** Whether a store can order by itself. */
 export function isStoreOrder({ sort }: Pick<SearchRequest, 'sort'>): boolean {
@@ -27,60 +41,137 @@ interface Placed {
   readonly keys: readonly SortKey[]
 }
 
-/** As `store` answers; `objects` are those behind hits. Throws `badRequest` where more is found than can be ordered. */
+export interface ValueSource {
+  readonly store: Pick<SearchStore, 'search'>
+  /** Those behind hits. */
+  readonly objects: FoundObjects
+  readonly clock: Pick<Clock, 'monotonicMs'>
+  readonly signal: AbortSignal
+}
+
+/** As a store answers. Throws `badRequest` where more is found than `most`, or than can be ordered in time. */
 export async function searchByValues(
-  store: Pick<SearchStore, 'search'>,
-  objects: FoundObjects,
+  source: ValueSource,
   request: SearchRequest,
+  most = Number.POSITIVE_INFINITY,
 ): Promise<SearchResult> {
   const { sort, limit, after, ...rest } = request
   const ties = sort.map(({ descending }) => descending)
   const behind = after === undefined ? undefined : placeOf(after, sort.length)
-  const result = await store.search({ ...rest, sort: [], ranked: [], limit: MAX_SORTED })
-  if (result.more) {
+  const first = await pageOf(source, rest)
+  if (first.total > most) {
     throw badRequest(
-      `sort: up to ${MAX_SORTED} results are sorted by labels, annotations or paths, and ${result.total} are found: narrow the query`,
+      `sort: up to ${most} rows are exported in the order of labels, annotations or paths, and ${first.total} are found: give a limit or narrow the query`,
     )
   }
-  const keys = new Keys(objects, sort)
-  const placed: Placed[] = []
-  for (const hit of result.hits) placed.push({ hit, keys: await keys.of(hit) })
-  const ordered = placed.sort((a, b) => compare(a, b, ties))
-  const from = behind === undefined ? 0 : firstBehind(ordered, behind, ties)
-  const hits = ordered.slice(from, from + limit).map((each) => ({ ...each.hit, rank: 0, cursor: cursorOf(each) }))
-  return { ...result, hits, more: from + limit < ordered.length }
+  const keys = new Keys(source, sort, first.total)
+  const foremost = new Foremost(limit, (a, b) => compare(a, b, ties))
+  for (let page = first; ;) {
+    for (const hit of page.hits) {
+      const placed = { hit, keys: await keys.of(hit) }
+      if (behind === undefined || compare(placed, behind, ties) > 0) foremost.add(placed)
+    }
+    const last = page.hits.at(-1)
+    if (!page.more || last === undefined) break
+    page = await pageOf(source, { ...rest, facets: [], after: last.cursor })
+    keys.resume()
+  }
+  const { placed, more } = foremost.ordered()
+  return { ...first, hits: placed.map((each) => ({ ...each.hit, rank: 0, cursor: cursorOf(each) })), more }
+}
+
+function pageOf({ store }: ValueSource, request: Omit<SearchRequest, 'sort' | 'ranked' | 'limit'>) {
+  return asked(() => store.search({ ...request, sort: [], ranked: [], limit: READ_AT_ONCE }))
+}
+
+/** The first `most` of any number, of which twice as many are kept at a time. */
+class Foremost {
+  readonly #most: number
+  readonly #compare: (a: Placed, b: Placed) => number
+  readonly #kept: Placed[] = []
+  #added = 0
+
+  constructor(most: number, compare: (a: Placed, b: Placed) => number) {
+    this.#most = most
+    this.#compare = compare
+  }
+
+  add(placed: Placed): void {
+    this.#added += 1
+    this.#kept.push(placed)
+    if (this.#kept.length >= 2 * this.#most) this.#cut()
+  }
+
+  ordered(): { readonly placed: readonly Placed[]; readonly more: boolean } {
+    this.#cut()
+    return { placed: this.#kept, more: this.#added > this.#kept.length }
+  }
+
+  #cut(): void {
+    this.#kept.sort(this.#compare)
+    if (this.#kept.length > this.#most) this.#kept.length = this.#most
+  }
 }
 
 class Keys {
-  readonly #objects: FoundObjects
+  readonly #source: ValueSource
   readonly #sort: SearchRequest['sort']
   readonly #builder = new DocumentBuilder(TERM_LINES)
-  readonly #breather = new Breather()
+  readonly #total: number
+  #turnMs: number
+  #workedMs = 0
+  #read = 0
 
-  constructor(objects: FoundObjects, sort: SearchRequest['sort']) {
-    this.#objects = objects
+  constructor(source: ValueSource, sort: SearchRequest['sort'], total: number) {
+    this.#source = source
     this.#sort = sort
+    this.#total = total
+    this.#turnMs = source.clock.monotonicMs()
   }
 
   async of(hit: SearchHit): Promise<SortKey[]> {
-    const object = await this.#objects.of(hit)
+    await this.#breathe()
+    const { objects } = this.#source
+    this.#read += 1
+    const object = await objects.of(hit)
     if (object === undefined) return this.#sort.map(() => null) // it is left out of the answer, too
-    const { bytes, resourceVersion } = object
-    if (this.#breather.spent(bytes.length)) await this.#breather.pause()
-    let parsed: JsonObject | undefined
-    let columns: ReadonlyMap<string, string> | undefined
-    const keys: SortKey[] = []
-    for (const { path, also = [] } of this.#sort) {
-      const own = identitySortKey(hit, path)
-      if (own !== undefined) keys.push(own)
-      else if (isKeyedByValue(path)) keys.push(firstKey([path, ...also], (parsed ??= parsedOf(bytes)), hit))
-      else {
-        const identity = { ...hit, resourceVersion }
-        columns ??= this.#builder.build(identity, bytes, await this.#objects.columns(hit)).sortKeys
-        keys.push(columns.get(path) ?? null)
-      }
+    return this.#keysOf(hit, object, this.#needsColumns(hit) ? await objects.columns(hit) : undefined)
+  }
+
+  /** What passes between pages is no work of this thread. */
+  resume(): void {
+    this.#turnMs = this.#source.clock.monotonicMs()
+  }
+
+  async #breathe(): Promise<void> {
+    const { clock, signal } = this.#source
+    const turnMs = clock.monotonicMs() - this.#turnMs
+    if (turnMs < TURN_MS) return
+    this.#workedMs += turnMs
+    if (this.#workedMs > MAX_WORK_MS) {
+      throw badRequest(
+        `sort: of ${this.#total} results the labels, annotations or paths of ${this.#read} were read in ${MAX_WORK_MS / 1_000} s, which is as long as it may take: narrow the query`,
+      )
     }
-    return keys
+    await new Promise((resolve) => setImmediate(resolve))
+    signal.throwIfAborted()
+    this.resume()
+  }
+
+  #needsColumns(hit: SearchHit): boolean {
+    return this.#sort.some(({ path }) => !isKeyedByValue(path) && identitySortKey(hit, path) === undefined)
+  }
+
+  #keysOf(hit: SearchHit, { bytes, resourceVersion }: CachedObject, columns: KindColumns | undefined): SortKey[] {
+    let parsed: JsonObject | undefined
+    let fields: ReadonlyMap<string, string> | undefined
+    return this.#sort.map(({ path, also = [] }): SortKey => {
+      const own = identitySortKey(hit, path)
+      if (own !== undefined) return own
+      if (isKeyedByValue(path)) return firstKey([path, ...also], (parsed ??= parsedOf(bytes)), hit)
+      fields ??= this.#builder.build({ ...hit, resourceVersion }, bytes, columns).sortKeys
+      return fields.get(path) ?? null
+    })
   }
 }
 
@@ -117,17 +208,6 @@ function compareTies(a: Tie, b: Tie): number {
     compareUtf8(a.uid, b.uid) ||
     compareUtf8(`${a.group}/${a.resource}`, `${b.group}/${b.resource}`)
   )
-}
-
-/** The first that stands behind, whether or not the document of the cursor is still there. */
-function firstBehind(ordered: readonly Placed[], cursor: Placed, descending: readonly boolean[]): number {
-  let [low, high] = [0, ordered.length]
-  while (low < high) {
-    const middle = (low + high) >> 1
-    if (compare(ordered[middle] as Placed, cursor, descending) > 0) high = middle
-    else low = middle + 1
-  }
-  return low
 }
 
 function cursorOf({ hit: { cluster, namespace, name, uid, group, resource }, keys }: Placed): SearchCursor {

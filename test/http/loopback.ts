@@ -124,13 +124,14 @@ export class Loopback {
   }
 
   /** A client that asks and then reads nothing. */
-  async stalledWatch(path: string): Promise<StalledClient> {
+  async stalledWatch(path: string, headers: Record<string, string> = {}): Promise<StalledClient> {
     const { port } = this.#server.address() as AddressInfo
     const accepted = new Promise<Socket>((resolve) => this.#server.once('connection', resolve))
     const socket = connect({ port, host: '127.0.0.1' })
     socket.pause()
     socket.on('error', () => undefined)
-    socket.write(`GET ${path} HTTP/1.1\r\nHost: loopback\r\n\r\n`)
+    const lines = Object.entries({ host: 'loopback', ...headers }).map(([name, value]) => `${name}: ${value}\r\n`)
+    socket.write(`GET ${path} HTTP/1.1\r\n${lines.join('')}\r\n`)
     const server = await accepted
     let isClosed = false
     const closed = new Promise<void>((resolve) => {

@@ -5,6 +5,7 @@ import { columnsOf } from '../../src/kube/columns/index.ts'
 import type { SearchRequest, SearchResult } from '../../src/query/search-request.ts'
 import type { FoundObjects } from '../../src/search/found-object.ts'
 import { isStoreOrder, searchByValues } from '../../src/search/value-order.ts'
+import { systemClock } from '../../src/util/clock.ts'
 import type { OracleObject } from './query-oracle.ts'
 
 export function orderedSearch(
@@ -12,7 +13,8 @@ export function orderedSearch(
   objects: readonly OracleObject[],
 ): (request: SearchRequest) => Promise<SearchResult> {
   const found = objectsBehind(objects)
-  return (request) => (isStoreOrder(request) ? store.search(request) : searchByValues(store, found, request))
+  const source = { store, objects: found, clock: systemClock, signal: new AbortController().signal }
+  return (request) => (isStoreOrder(request) ? store.search(request) : searchByValues(source, request))
 }
 
 type Place = Pick<OracleObject['identity'], 'cluster' | 'group' | 'resource' | 'namespace' | 'name'>
