@@ -4,6 +4,7 @@ import { newEngineStore } from '../support/engine-stores.ts'
 import { startSearchEngine, type RealSearchEngine, type SearchEngineName } from '../support/real-parts/index.ts'
 import { storeSuite, type OpenedStore } from './backend-store-suite.ts'
 import { engineStoreSuite } from './engine-store-suite.ts'
+import { meddledIndicesSuite } from './meddled-indices-suite.ts'
 import { nativeSearchSuite } from './native-search-suite.ts'
 import { searchSuite } from './search-suite.ts'
 import { visibleDocumentsSuite } from './visible-documents-suite.ts'
@@ -25,6 +26,7 @@ export function engineSuites(name: SearchEngineName): void {
     }
     describe('as every store', () => storeSuite(open))
     describe('as an engine', () => engineStoreSuite(() => engine))
+    describe('whose indices others change by hand', () => meddledIndicesSuite(() => engine))
     describe('differential', () => searchSuite(open, { runs: RUNS }))
     describe('rights', () => visibleDocumentsSuite(open))
     describe('in its own language', () => nativeSearchSuite(open))

@@ -103,6 +103,9 @@ function guardText(guard: Guard): string {
 /** Such an answer to one operation is the answer to all. */
 const OF_ALL: ReadonlySet<BackendStoreErrorCode> = new Set(['unauthorized', 'forbidden', 'readOnly', 'full'])
 
+/** 400, and yet nothing of the document. */
+const CLOSED = 'index_closed_exception'
+
 function outcomeOf({ status, error }: Item): Outcome {
   if (status < 300) return { type: 'done' }
   if (error === undefined) return { type: 'absent' } // 404: nothing was there to be deleted
@@ -112,5 +115,5 @@ function outcomeOf({ status, error }: Item): Outcome {
   const reason = reasonText(error)
   const code = codeOf({ status, type })
   if (OF_ALL.has(code)) throw toStoreError(new EngineError(status, type, reason))
-  return { type: status === 429 || status >= 500 ? 'deferred' : 'rejected', reason }
+  return { type: status === 429 || status >= 500 || type === CLOSED ? 'deferred' : 'rejected', reason }
 }

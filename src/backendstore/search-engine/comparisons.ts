@@ -3,7 +3,7 @@ import { apiVersionOf } from '../../kube/group-version.ts'
 import type { ManifestEntry, ObjectName, ShardDigest, ShardIdentity, StoredShard } from '../backend-store.ts'
 import { documents } from './counts.ts'
 import { pathOf, type EngineClient } from './engine-client.ts'
-import { isEngineError } from './engine-errors.ts'
+import { EngineError, failureError, isEngineError } from './engine-errors.ts'
 import type { Indices } from './indices.ts'
 import { shardKey, splitShardKey, splitTie } from './keys.ts'
 import { and, anyOf, not, type Query } from './query.ts'
@@ -104,22 +104,31 @@ async function removeOtherKinds(
   if ((hits.total?.value ?? 0) > 0) await removeAll(client, names.all, query)
 }
 
+/** Rejects where any document may be left. */
 export async function removeAll(client: EngineClient, indices: string, query: Query): Promise<void> {
   for (let round = 0; round < MAX_DROP_ROUNDS; round++) {
     try {
-      const { version_conflicts: conflicts } = await client.request<{ version_conflicts: number }>({
+      const { version_conflicts: conflicts, failures = [] } = await client.request<Removal>({
         method: 'POST',
         path: pathOf(indices, '_delete_by_query'),
         query: { conflicts: 'proceed', refresh: true },
         body: { query },
         timeoutMs: DROP_TIMEOUT_MS,
       })
+      if (failures.length > 0) throw failureError(200, failures)
       if (conflicts === 0) return
     } catch (error) {
       if (isEngineError(error) && error.status === 404) return // no index yet
       throw error
     }
   }
+  throw new EngineError(429, '', 'documents change faster than they can be removed')
+}
+
+interface Removal {
+  readonly version_conflicts: number
+  /** Elasticsearch tells of some under a status of 200. */
+  readonly failures?: readonly unknown[]
 }
 
 export async function storedShards(search: Searcher, query: Query): Promise<StoredShard[]> {

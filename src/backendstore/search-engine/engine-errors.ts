@@ -29,19 +29,34 @@ export interface ErrorBody {
 /** The body of an answer with a status of 400 and above. */
 export function engineError(status: number, body: unknown): EngineError {
   const error = typeof body === 'object' && body !== null ? (body as { error?: unknown }).error : undefined
-  if (typeof error !== 'object' || error === null) return new EngineError(status, '', `HTTP ${status}`)
+  if (typeof error !== 'object' || error === null) return failureError(status, failuresOf(body))
   const cause = (error as ErrorBody).root_cause?.[0] ?? (error as ErrorBody)
   return new EngineError(status, typeText(cause), reasonText(cause))
+}
+
+/** What an engine tells of parts of what was asked: a cause and a status, or only words. */
+export function failureError(status: number, failures: readonly unknown[]): EngineError {
+  const [first] = failures
+  if (typeof first === 'string') return new EngineError(503, '', shortened(first))
+  const { cause, status: own } = (first ?? {}) as { readonly cause?: ErrorBody; readonly status?: number }
+  if (typeof cause !== 'object' || cause === null) return new EngineError(status, '', `HTTP ${status}`)
+  return new EngineError(own ?? status, typeText(cause), reasonText(cause))
+}
+
+function failuresOf(body: unknown): readonly unknown[] {
+  const failures = typeof body === 'object' && body !== null ? (body as { failures?: unknown }).failures : undefined
+  return Array.isArray(failures) ? failures : []
 }
 
 /** The type and the innermost reason of an engine's error, in a line of bounded length. */
 export function reasonText(error: ErrorBody): string {
   let inner = error
   while (inner.caused_by?.reason !== undefined && inner.caused_by.reason !== null) inner = inner.caused_by
-  const text = `${typeText(inner) || typeText(error)}: ${typeof inner.reason === 'string' ? inner.reason : ''}`.replace(
-    /\s+/g,
-    ' ',
-  )
+  return shortened(`${typeText(inner) || typeText(error)}: ${typeof inner.reason === 'string' ? inner.reason : ''}`)
+}
+
+function shortened(reason: string): string {
+  const text = reason.replace(/\s+/g, ' ')
   return text.length > MAX_REASON ? `${text.slice(0, MAX_REASON)}…` : text
 }
 

@@ -3,12 +3,13 @@
  * whose write index is the one of our mapping version. Where an index of another version holds documents of the kind, both
  * stand behind the aliases and documents move one at a time: a write puts its document into the new index and takes it out
  * of the old one, comparisons (`comparisons.ts`) name what has not moved, and an old index that has become empty goes. So
- * searches find every document all the time, and those of members that cannot be reached stay.
+ * searches find every document all the time, and those of members that cannot be reached stay. What others do to our indices
+ * by hand is mended when they are looked at anew; theirs are left alone, even behind our aliases.
  */
 import { pathOf, type EngineClient } from './engine-client.ts'
 import { EngineError, isEngineError } from './engine-errors.ts'
 import { sharedAlias, type IndexNames } from './index-names.ts'
-import { template, type IndexSettings } from './schema.ts'
+import { isOfMapping, mapping, settings, template, type IndexSettings } from './schema.ts'
 
 export interface KindIndices {
   readonly alias: string
@@ -96,7 +97,35 @@ export class Indices {
     const standing = await this.#behind(alias)
     const older = standing.filter((index) => index !== current)
     if (!standing.includes(current)) await this.#create(kind, current, older)
+    else if (!(await this.#hasAliases(kind, current))) await this.#putAliases(kind, current, older)
+    if (!(await this.#hasMapping(current))) await this.#createAnew(kind, current, older)
     return { alias, current, older }
+  }
+
+  async #hasAliases(kind: string, index: string): Promise<boolean> {
+    const path = pathOf(index, '_alias')
+    const found = await orNone(this.#client.request<IndexAliases>({ method: 'GET', path }), {})
+    const aliases = found[index]?.aliases ?? {}
+    const has = [this.names.all, sharedAlias(kind)].every((name) => Object.hasOwn(aliases, name))
+    return has && aliases[this.names.alias(kind)]?.is_write_index === true
+  }
+
+  /** One that came into being without us maps our fields by what it saw first: it would fail every search. */
+  async #hasMapping(index: string): Promise<boolean> {
+    try {
+      const answer = await this.#client.request<IndexMappings>({ method: 'GET', path: pathOf(index, '_mapping') })
+      const found = answer[index]?.mappings
+      return found === undefined || isOfMapping(found, this.#client.flatType)
+    } catch (error) {
+      if (isEngineError(error) && (error.status === 403 || error.status === 404)) return true // not ours to know, or gone
+      throw error
+    }
+  }
+
+  /** Its documents are written anew when they are compared. */
+  async #createAnew(kind: string, index: string, older: readonly string[]): Promise<void> {
+    await this.#client.request({ method: 'DELETE', path: pathOf(index), query: { ignore_unavailable: true } })
+    await this.#create(kind, index, older)
   }
 
   async #putTemplate(): Promise<void> {
@@ -112,12 +141,15 @@ export class Indices {
 
   async #behind(alias: string): Promise<string[]> {
     const path = pathOf('_alias', alias)
-    return Object.keys(await orNone(this.#client.request<object>({ method: 'GET', path }), {}))
+    const found = Object.keys(await orNone(this.#client.request<object>({ method: 'GET', path }), {}))
+    return found.filter((index) => index.startsWith(this.names.prefix))
   }
 
   async #create(kind: string, index: string, older: readonly string[]): Promise<void> {
     try {
-      await this.#client.request({ method: 'PUT', path: pathOf(index) })
+      // Not by the template alone, which somebody may have removed since it was put.
+      const body = { settings: settings(this.#settings), mappings: mapping(this.#client.flatType) }
+      await this.#client.request({ method: 'PUT', path: pathOf(index), body })
     } catch (error) {
       if (!isEngineError(error, 'resource_already_exists_exception')) throw error
     }
@@ -153,6 +185,12 @@ async function orNone<Answer>(answer: Promise<Answer>, none: Answer): Promise<An
     throw error
   }
 }
+
+type IndexAliases = Readonly<
+  Record<string, { readonly aliases: Readonly<Record<string, { readonly is_write_index?: boolean }>> }>
+>
+
+type IndexMappings = Readonly<Record<string, { readonly mappings: object }>>
 
 interface Templates {
   readonly index_templates: readonly { readonly name: string }[]

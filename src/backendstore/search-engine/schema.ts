@@ -105,6 +105,24 @@ export function mapping(flatType: object): object {
   }
 }
 
+/** Whether our own fields are in it, each of the type that it has in ours. */
+export function isOfMapping(found: object, flatType: object): boolean {
+  const own = (of: object): unknown => (of as { properties?: Readonly<Record<string, unknown>> }).properties?.[ROOT]
+  return hasTypes(own(mapping(flatType)), own(found))
+}
+
+interface MappedField {
+  readonly type?: string
+  readonly properties?: Readonly<Record<string, MappedField>>
+}
+
+function hasTypes(wanted: unknown, found: unknown): boolean {
+  const { type, properties = {} } = wanted as MappedField
+  const { type: foundType, properties: foundProperties = {} } = (found ?? {}) as MappedField
+  if (type !== undefined && type !== foundType) return false
+  return Object.entries(properties).every(([name, field]) => hasTypes(field, foundProperties[name]))
+}
+
 export interface IndexSettings {
   /** Primary shards of each index. Default 1: of two million pods it holds about 10 GB. */
   readonly shards?: number

@@ -90,7 +90,11 @@ export class SearchEngineStore implements BackendStore {
   compare(shard: ShardIdentity, manifest: AsyncIterable<readonly ManifestEntry[]>): Promise<readonly ObjectName[]> {
     return this.#fresh(async (search) => {
       const names = await compareShard(this.#client, search, this.#indices, shard, manifest)
-      if (names.length > 0) this.#writer.forget()
+      if (names.length > 0) {
+        // Somebody may have written, or moved an index from where searches look: it is looked at anew.
+        this.#writer.forget()
+        this.#indices.forget()
+      }
       return names
     }, asTheyAre)
   }
