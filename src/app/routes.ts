@@ -111,7 +111,8 @@ function searchRoutes(
   const clusters = { names: () => fleet.members().map(({ facts }) => facts.name) }
   const rights = parts.rights?.rights
   const cacheHandler = createSearchCacheHandler({ cache, known, clusters, columns, fields, clock, rights })
-  const passed = { rights, cache, clusters, clock }
+  const usage = new SearchUsage(metrics)
+  const passed = { rights, cache, clusters, clock, usage }
   const endpoints = {
     ...searchEndpoints({
       store: source.store,
@@ -121,7 +122,7 @@ function searchRoutes(
       columns,
       index: source,
       rights,
-      usage: new SearchUsage(metrics),
+      usage,
     }),
     'dead-letters': createDeadLettersHandler({ rights, cache }, letters),
     opensearch: createPassthroughHandler({ ...passed, engine: 'opensearch', native: () => native('opensearch') }),

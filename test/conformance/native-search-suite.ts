@@ -14,6 +14,7 @@ import { discoverBodies, nativeBodyArbitrary } from '../support/native-bodies.ts
 import { objectsArbitrary } from '../support/query-objects.ts'
 import { upsert, type OpenedStore } from './backend-store-suite.ts'
 import { choice, isVisible, visibleOf } from './visible-documents-suite.ts'
+import { dashboardRequests } from './dashboard-requests.ts'
 import { fill } from './fill.ts'
 
 const WORLDS = 8
@@ -142,6 +143,8 @@ export function nativeSearchSuite(open: () => Promise<OpenedStore>): void {
   test('says which engine it is', async () => {
     assert.match((await native(store).version()).number, /^\d+\.\d+\.\d+/)
   })
+
+  dashboardRequests(() => store)
 }
 
 interface Hit {

@@ -2,15 +2,23 @@
 import type { NativeAnswer, NativeHit } from '../../query/native-search.ts'
 import { FIELDS, shownMapping } from './fields.ts'
 import type { NativeBody } from './read-search.ts'
+import type { AsyncAnswer } from './async-searches.ts'
 import type { Indices } from './target.ts'
+import { withTypedKeys } from './typed-keys.ts'
 
 /** How many there are is nobody's to know who may not see what is in them. */
 const SHARDS = { total: 1, successful: 1, skipped: 0, failed: 0 }
 
+export interface AnswerForm {
+  /** As older clients have totals. */
+  readonly totalAsNumber?: boolean
+  readonly typedKeys?: boolean
+}
+
 export function searchAnswer(
   { took, timed_out, total, hits, aggregations }: NativeAnswer,
-  { sort, searchAfter }: Pick<NativeBody, 'sort' | 'searchAfter'>,
-  totalAsNumber = false,
+  { sort, searchAfter, aggregations: asked = {} }: Pick<NativeBody, 'sort' | 'searchAfter' | 'aggregations'>,
+  { totalAsNumber = false, typedKeys = false }: AnswerForm = {},
 ): object {
   const showsSort = sort.length > 0 || searchAfter !== undefined
   return {
@@ -22,7 +30,9 @@ export function searchAnswer(
       max_score: null,
       hits: hits.map((hit) => shownHit(hit, showsSort)),
     },
-    ...(aggregations === undefined ? {} : { aggregations }),
+    ...(aggregations === undefined
+      ? {}
+      : { aggregations: typedKeys ? withTypedKeys(asked, aggregations) : aggregations }),
   }
 }
 
@@ -36,6 +46,36 @@ function shownHit({ _index, _id, _source, fields, highlight, sort }: NativeHit, 
     ...(highlight === undefined ? {} : { highlight }),
     ...(showsSort ? { sort } : {}),
   }
+}
+
+/** What a search that still runs has found. */
+const NOTHING_YET = {
+  took: 0,
+  timed_out: false,
+  _shards: { total: 1, successful: 0, skipped: 0, failed: 0 },
+  hits: { total: { value: 0, relation: 'gte' }, max_score: null, hits: [] },
+}
+
+export function asyncAnswer(
+  { id, running, startedMs, expiresMs, completedMs, response }: AsyncAnswer,
+  statusOnly = false,
+): object {
+  return {
+    ...(id === undefined ? {} : { id }),
+    is_partial: running,
+    is_running: running,
+    start_time_in_millis: startedMs,
+    expiration_time_in_millis: expiresMs,
+    ...(completedMs === undefined ? {} : { completion_time_in_millis: completedMs }),
+    ...(statusOnly
+      ? { _shards: running ? NOTHING_YET._shards : SHARDS, ...(running ? {} : { completion_status: 200 }) }
+      : { response: response ?? NOTHING_YET }),
+  }
+}
+
+/** `names`: of indices of which the caller sees a document. */
+export function resolveAnswer(names: readonly string[]): object {
+  return { indices: names.map((name) => ({ name, attributes: ['open'] })), aliases: [], data_streams: [] }
 }
 
 export function countAnswer({ total }: NativeAnswer): object {

@@ -31,7 +31,9 @@ export const AGGREGATIONS: Readonly<Record<string, (piece: Piece) => object>> = 
       'include',
       'exclude',
       'missing',
+      'execution_hint',
     ])
+    members.get('execution_hint')?.oneOf(['map', 'global_ordinals']) // how is the engine's to know
     return {
       field: fieldOf(piece, members, COUNTED),
       ...optional(members, 'size', (size) => size.integer(1, MAX_BUCKETS)),
@@ -39,7 +41,9 @@ export const AGGREGATIONS: Readonly<Record<string, (piece: Piece) => object>> = 
       // 0 would show values of documents that are not found.
       ...optional(members, 'min_doc_count', (least) => least.integer(1, Number.MAX_SAFE_INTEGER)),
       ...optional(members, 'order', orders),
-      ...optional(members, 'include', valuesAlone),
+      ...optional(members, 'include', (values) =>
+        typeof values.value === 'string' ? beginning(values) : valuesAlone(values),
+      ),
       ...optional(members, 'exclude', valuesAlone),
       ...optional(members, 'missing', (value) => value.scalar()),
     }
@@ -63,8 +67,8 @@ export const AGGREGATIONS: Readonly<Record<string, (piece: Piece) => object>> = 
       ...optional(members, 'fixed_interval', fixedInterval),
       ...optional(members, 'time_zone', timeZone),
       ...optional(members, 'format', dateFormat),
-      // Gaps would be filled with as many buckets as there are seconds.
-      min_doc_count: members.get('min_doc_count')?.integer(1, Number.MAX_SAFE_INTEGER) ?? 1,
+      // Gaps would be filled with as many buckets as there are seconds, so 0 is taken for 1.
+      min_doc_count: Math.max(members.get('min_doc_count')?.integer(0, Number.MAX_SAFE_INTEGER) ?? 1, 1),
       ...optional(members, 'order', orders),
     }
   },
@@ -258,6 +262,17 @@ function orders(piece: Piece): object[] {
     return { [name]: direction.oneOf(['asc', 'desc']) }
   })
 }
+
+/** `web-.*`, with a backslash in front of what means something: what dashboards ask as one types. No other pattern. */
+function beginning(piece: Piece): string {
+  const text = piece.text()
+  if (text.length > MAX_BEGINNING || !/^(?:[^.?+*|{}[\]()"\\#@&<>~^$]|\\[^\p{L}\p{N}])*\.\*$/u.test(text)) {
+    throw piece.refused('expected a list of values, or how they begin: web-.*')
+  }
+  return text
+}
+
+const MAX_BEGINNING = 512
 
 /** Patterns could take an engine long. */
 function valuesAlone(piece: Piece): (string | number | boolean)[] {

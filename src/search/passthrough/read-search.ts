@@ -27,6 +27,8 @@ export const BODY = [
   'script_fields',
   'runtime_mappings',
   'version',
+  'timeout',
+  'terminate_after',
 ] as const
 
 const DEFAULT_SIZE = 10
@@ -54,6 +56,9 @@ export function readNativeSearch(body: unknown): NativeBody {
   for (const name of ['script_fields', 'runtime_mappings']) members.get(name)?.object([])
   // An engine's count of how often it wrote a document is nobody's: it is taken, and not answered.
   members.get('version')?.boolean()
+  // A search that ends before its end would tell a part for the whole.
+  members.get('timeout')?.text()
+  members.get('terminate_after')?.integer(0, Number.MAX_SAFE_INTEGER)
   return {
     query: queryOf(members),
     size,

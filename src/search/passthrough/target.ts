@@ -4,9 +4,13 @@ import { badRequest, StatusError } from '../../kube/status-error.ts'
 export type Target =
   | { readonly type: 'root' }
   | {
-      readonly type: 'search' | 'count' | 'multiSearch' | 'multiGet' | 'mapping' | 'fieldCaps' | 'catIndices'
+      readonly type: (typeof OF_INDICES)[keyof typeof OF_INDICES] | 'catIndices'
       readonly indices: Indices
     }
+  /** Elasticsearch's alone. */
+  | { readonly type: 'asyncSearch'; readonly id: string; readonly statusOnly: boolean }
+  /** Names of indices and patterns of them, by commas. */
+  | { readonly type: 'resolveIndex'; readonly patterns: readonly string[] }
   | { readonly type: 'document'; readonly indices: Indices; readonly id: string; readonly sourceOnly: boolean }
 
 export interface Indices {
@@ -29,6 +33,8 @@ const OF_INDICES = {
   _mapping: 'mapping',
   _mappings: 'mapping',
   _field_caps: 'fieldCaps',
+  _terms_enum: 'termsEnum',
+  _async_search: 'submitSearch',
 } as const
 
 /** Throws `notFound` for what there is nothing at, `badRequest` for names of other indices. */
@@ -44,6 +50,13 @@ export function targetOf(path: string): Target {
   if (first === '_cat' && second === 'indices' && parts.length <= 3) {
     return { type: 'catIndices', indices: indicesOf(third ?? '_all') }
   }
+  if (first === '_async_search' && second !== undefined && parts.length <= 3) {
+    if (third === undefined) return { type: 'asyncSearch', id: second, statusOnly: false }
+    if (second === 'status') return { type: 'asyncSearch', id: third, statusOnly: true }
+  }
+  if (first === '_resolve' && second === 'index' && third !== undefined && parts.length === 3) {
+    return { type: 'resolveIndex', patterns: patternsOf(third) }
+  }
   if (parts.length === 1 && isOfIndices(first)) return { type: OF_INDICES[first], indices: indicesOf('_all') }
   if (parts.length === 2 && second !== undefined && isOfIndices(second)) {
     return { type: OF_INDICES[second], indices: indicesOf(first) }
@@ -52,7 +65,7 @@ export function targetOf(path: string): Target {
     return { type: 'document', indices: indicesOf(first), id: idOf(path), sourceOnly: second === '_source' }
   }
   throw nothing(
-    'read only: <index>/_search, _count, _msearch, _mget, _doc/<id>, _source/<id>, _mapping, _field_caps and _cat/indices are answered',
+    'read only: <index>/_search, _count, _msearch, _mget, _doc/<id>, _source/<id>, _mapping, _field_caps, _terms_enum, _async_search, _resolve/index and _cat/indices are answered',
   )
 }
 
@@ -69,6 +82,12 @@ export function indicesOf(text: string): Indices {
     }
   }
   return { names, kinds: [...new Set(names.map((name) => name.slice(PREFIX.length)))] }
+}
+
+function patternsOf(text: string): string[] {
+  const patterns = text.split(',')
+  if (patterns.length > MAX_INDICES) throw badRequest(`more than ${MAX_INDICES} indices`)
+  return patterns
 }
 
 /** With the slashes that ids of documents have, written as they are or encoded. */

@@ -1,0 +1,111 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { isStatusError } from '../../../src/kube/status-error.ts'
+import { AsyncSearches, readAsyncLook, readAsyncOptions } from '../../../src/search/passthrough/async-searches.ts'
+import { ADMIN } from '../../http/loopback.ts'
+import { FakeClock } from '../../support/fake-clock.ts'
+
+const ANN = { ...ADMIN, name: 'ann' }
+const BOB = { ...ADMIN, name: 'bob' }
+const KEPT = { waitMs: 1_000, keepMs: 60_000, keepOnCompletion: true }
+const found = (): Promise<object> => Promise.resolve({ hits: 1 })
+
+/** A search that ends when it is told to. */
+function pending(): { readonly search: () => Promise<object>; end(): void } {
+  const { promise, resolve } = Promise.withResolvers<object>()
+  return { search: () => promise, end: () => resolve({ hits: 2 }) }
+}
+
+test('a search that is done in time has no id unless it shall be kept', async () => {
+  const searches = new AsyncSearches(new FakeClock())
+  const whole = await searches.submit(ANN, { ...KEPT, keepOnCompletion: false }, found)
+  assert.deepEqual([whole.id, whole.running, whole.response], [undefined, false, { hits: 1 }])
+  const kept = await searches.submit(ANN, KEPT, found)
+  assert.match(kept.id ?? '', /^[\w-]{32}$/)
+  assert.deepEqual((await searches.read(ANN, kept.id ?? '', {})).response, { hits: 1 })
+})
+
+test('one that goes on is read later, by who submitted it with the same groups alone, until its time is up', async () => {
+  const clock = new FakeClock()
+  const searches = new AsyncSearches(clock)
+  const { search, end } = pending()
+  const submitted = searches.submit(ANN, { ...KEPT, keepOnCompletion: false }, search)
+  await clock.advance(1_000)
+  const { id = '', running, response } = await submitted
+  assert.deepEqual([running, response], [true, undefined])
+  for (const stranger of [BOB, { ...ANN, groups: [] }, { ...ANN, uid: 'another' }]) {
+    await assert.rejects(searches.read(stranger, id, {}), (error) => isStatusError(error, 'notFound'))
+    assert.throws(
+      () => searches.remove(stranger, id),
+      (error) => isStatusError(error, 'notFound'),
+    )
+  }
+  end()
+  assert.deepEqual((await searches.read(ANN, id, { waitMs: 200, keepMs: 120_000 })).response, { hits: 2 })
+  await clock.advance(119_000)
+  assert.equal((await searches.read(ANN, id, {})).running, false)
+  await clock.advance(1_000)
+  await assert.rejects(searches.read(ANN, id, {}), (error) => isStatusError(error, 'notFound'))
+})
+
+test('what a search fails with is told to who waits and to who asks later', async () => {
+  const clock = new FakeClock()
+  const searches = new AsyncSearches(clock)
+  const failing = (): Promise<object> => Promise.reject(new Error('refused'))
+  await assert.rejects(searches.submit(ANN, KEPT, failing), /refused/)
+  const { promise, reject } = Promise.withResolvers<object>()
+  const submitted = searches.submit(ANN, KEPT, () => promise)
+  await clock.advance(1_000)
+  const { id = '' } = await submitted
+  reject(new Error('later'))
+  await assert.rejects(searches.read(ANN, id, { waitMs: 100 }), /later/)
+})
+
+test('so many of one user and so many in all, those that run although they were deleted among them', async () => {
+  const clock = new FakeClock()
+  const searches = new AsyncSearches(clock)
+  const refused = (error: unknown): boolean => isStatusError(error, 'tooManyRequests')
+  const { search, end } = pending()
+  for (let i = 0; i < 16; i++) {
+    const submitted = searches.submit(ANN, KEPT, search)
+    await clock.advance(1_000)
+    searches.remove(ANN, (await submitted).id ?? '')
+  }
+  await assert.rejects(searches.submit(ANN, KEPT, found), refused)
+  for (const name of ['b', 'c', 'd']) {
+    for (let i = 0; i < 16; i++) await searches.submit({ ...ANN, name }, KEPT, found)
+  }
+  await assert.rejects(searches.submit(BOB, KEPT, found), refused)
+  assert.deepEqual([searches.now(), searches.most], [64, 64])
+  end()
+  await clock.advance(0)
+  assert.equal((await searches.submit(ANN, KEPT, found)).running, false)
+})
+
+test('answers that are kept are bounded in bytes', async () => {
+  const searches = new AsyncSearches(new FakeClock())
+  const large = (): Promise<object> => Promise.resolve({ text: 'x'.repeat(33 * 1024 * 1024) })
+  const { id = '' } = await searches.submit(ANN, KEPT, large)
+  await searches.submit(ANN, KEPT, large)
+  await assert.rejects(searches.submit(BOB, KEPT, found), (error) => isStatusError(error, 'tooManyRequests'))
+  searches.remove(ANN, id)
+  await searches.submit(BOB, KEPT, found)
+})
+
+test('times as engines write them, no longer than is kept here', () => {
+  const read = (text: string) => readAsyncOptions(new URLSearchParams(text))
+  assert.deepEqual(read(''), { waitMs: 1_000, keepMs: 300_000, keepOnCompletion: false })
+  assert.deepEqual(read('wait_for_completion_timeout=200ms&keep_alive=5d&keep_on_completion=true'), {
+    waitMs: 200,
+    keepMs: 600_000,
+    keepOnCompletion: true,
+  })
+  assert.deepEqual(readAsyncLook(new URLSearchParams('keep_alive=1m')), { waitMs: 0, keepMs: 60_000 })
+  for (const bad of ['keep_alive=1', 'keep_alive=soon', 'wait_for_completion_timeout=-1']) {
+    assert.throws(
+      () => read(bad),
+      (error) => isStatusError(error, 'badRequest'),
+      bad,
+    )
+  }
+})
