@@ -38,7 +38,7 @@ const MAX_WATCHES = 200
 const MAX_LONG_ANSWERS = 32
 
 export function createQueryHandler(parts: SearchParts): ApiHandler {
-  const watches = new Places('watches of queries', MAX_WATCHES)
+  const watches = new Places('watches of queries', MAX_WATCHES, MAX_WATCHES / 2)
   const answers = new Places('answers below query/proxy', MAX_LONG_ANSWERS, MAX_LONG_ANSWERS / 2)
   const values = new ValuePlaces(parts.usage)
   parts.usage?.watch('query_watches', watches)

@@ -111,27 +111,37 @@ test('bookmarks come with the changes, at most every ten seconds', async () => {
   })
 })
 
-test('more than 200 watches at once are refused, and their places are given back', { timeout: 60_000 }, async () => {
-  const fleet = podFleet({ member1: { objects: [running('a')], version: 1 } })
-  const registry = createMetricsRegistry()
-  const search = async ({ api }: ServedSearch): Promise<void> => {
-    const watches = await Promise.all(Array.from({ length: 200 }, () => api.watch(url('kind:Pod'))))
-    assert.ok(watches.every(({ status }) => status === 200))
-    const refused = await api.ask(url('kind:Pod'))
-    assert.deepEqual([refused.status, refused.json.reason], [429, 'TooManyRequests'])
-    const metrics = await registry.metrics()
-    assert.match(metrics, /fleetsearch_search_in_use\{part="query_watches"\} 200/)
-    assert.match(metrics, /fleetsearch_search_in_use_limit\{part="query_watches"\} 200/)
-    assert.equal((await api.ask('/query/proxy?q=kind:Pod')).status, 200)
-    for (const watch of watches) watch.close()
-    await Promise.all(watches.map(({ ended }) => ended))
-    let again = await api.watch(url('kind:Pod'))
-    while (again.status === 429) again = await api.watch(url('kind:Pod')) // the server may not have noticed yet
-    assert.equal(again.status, 200)
-    again.close()
-  }
-  await withSearch(fleet, search, { usage: new SearchUsage(registry) })
-})
+test(
+  'more than 100 watches of one user at once are refused, and 200 of all; places are given back',
+  { timeout: 60_000 },
+  async () => {
+    const fleet = podFleet({ member1: { objects: [running('a')], version: 1 } })
+    const registry = createMetricsRegistry()
+    const search = async ({ api }: ServedSearch): Promise<void> => {
+      const watches: OpenWatch[] = []
+      for (const name of ['bob', 'eve']) {
+        api.user = { ...api.user, name }
+        watches.push(...(await Promise.all(Array.from({ length: 100 }, () => api.watch(url('kind:Pod'))))))
+        const refused = await api.ask(url('kind:Pod'))
+        assert.deepEqual([refused.status, refused.json.reason], [429, 'TooManyRequests'])
+      }
+      assert.ok(watches.every(({ status }) => status === 200))
+      api.user = { ...api.user, name: 'joe' }
+      assert.equal((await api.ask(url('kind:Pod'))).status, 429)
+      const metrics = await registry.metrics()
+      assert.match(metrics, /fleetsearch_search_in_use\{part="query_watches"\} 200/)
+      assert.match(metrics, /fleetsearch_search_in_use_limit\{part="query_watches"\} 200/)
+      assert.equal((await api.ask('/query/proxy?q=kind:Pod')).status, 200)
+      for (const watch of watches) watch.close()
+      await Promise.all(watches.map(({ ended }) => ended))
+      let again = await api.watch(url('kind:Pod'))
+      while (again.status === 429) again = await api.watch(url('kind:Pod')) // the server may not have noticed yet
+      assert.equal(again.status, 200)
+      again.close()
+    }
+    await withSearch(fleet, search, { usage: new SearchUsage(registry) })
+  },
+)
 
 test('an object that nests deeper than there is stack for keeps nothing else from anybody', async () => {
   let deep: unknown = 1

@@ -20,6 +20,24 @@ export function openForWriting<Result>(file: string, use: (db: DatabaseSync) => 
   }
 }
 
+/**
+ * What only one process may have of a file, until it closes it or ends, however it ends: two that write get in each other's
+ * row ids, and each would answer of its own columns. Throws SQLite's BUSY where another has it.
+ */
+export function holdForWriting(file: string): DatabaseSync {
+  const held = new DatabaseSync(file + HELD)
+  try {
+    held.exec('BEGIN EXCLUSIVE')
+    return held
+  } catch (error) {
+    held.close()
+    throw error
+  }
+}
+
+/** Beside a file: empty, and never removed, for another may hold it. */
+const HELD = '-lock'
+
 /** Beside a file in which damage was met that opening it may not meet: the next start makes it anew. */
 const DAMAGED = '-damaged'
 

@@ -3,7 +3,7 @@ import type { DatabaseSync } from 'node:sqlite'
 import { parentPort, workerData } from 'node:worker_threads'
 import type { ManifestEntry, ShardIdentity } from '../backend-store.ts'
 import { Comparisons } from './comparisons.ts'
-import { openForWriting } from './database.ts'
+import { holdForWriting, openForWriting } from './database.ts'
 import { IndexWriter } from './index-writer.ts'
 import { knownPaths } from './path-codes.ts'
 import type { PreparedBatch } from './prepared-batch.ts'
@@ -15,10 +15,15 @@ export interface WriterData {
 }
 
 if (parentPort !== null) {
-  serveOpened(parentPort, toStoreError, () => openForWriting((workerData as WriterData).file, methodsOf))
+  serveOpened(parentPort, toStoreError, () => open((workerData as WriterData).file))
 }
 
-function methodsOf(db: DatabaseSync): Methods {
+function open(file: string): Methods {
+  const held = holdForWriting(file)
+  return openForWriting(file, (db) => methodsOf(db, held))
+}
+
+function methodsOf(db: DatabaseSync, held: DatabaseSync): Methods {
   const writer = new IndexWriter(db)
   const comparisons = new Comparisons(writer)
   return {
@@ -31,6 +36,9 @@ function methodsOf(db: DatabaseSync): Methods {
     compareEnd: (id: number) => comparisons.end(id),
     limitPages: (pages: number) => db.exec(`PRAGMA max_page_count = ${pages}`),
     size: () => writer.size(),
-    close: () => db.close(),
+    close: () => {
+      db.close()
+      held.close()
+    },
   }
 }

@@ -33,6 +33,18 @@ describe('SQLite', () => {
     assert.deepEqual(await namesFound(again, '', { sort: ['-ip'] }), ['default/b', 'default/a'])
   })
 
+  test('has one process at a time: another is told so, and opens it when the first has closed it', async (t) => {
+    const { store, folder, file } = await newStore()
+    t.after(() => rmSync(folder, { recursive: true }))
+    await store.write([upsert('a')])
+    await assert.rejects(SqliteStore.open({ file }), (error) => isBackendStoreError(error, 'busy'))
+    assert.equal((await store.write([upsert('b')])).written, 1)
+    await store.close()
+    const next = await SqliteStore.open({ file })
+    t.after(() => next.close())
+    assert.deepEqual(await namesFound(next, ''), ['default/a', 'default/b'])
+  })
+
   test('makes a damaged file, and one of another version, anew', async (t) => {
     const { store, folder, file } = await newStore()
     t.after(() => rmSync(folder, { recursive: true }))
