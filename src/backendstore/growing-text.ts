@@ -12,10 +12,13 @@ export class GrowingText {
     return this.#length
   }
 
-  add(text: string): void {
-    const needed = this.#length + text.length * 3 // at most, of UTF-16 units
+  /** Text, or its bytes. */
+  add(text: string | Uint8Array): void {
+    const isBytes = typeof text !== 'string'
+    const needed = this.#length + text.length * (isBytes ? 1 : 3) // at most, of UTF-16 units
     if (needed > this.#bytes.length) this.#grow(needed)
-    this.#length += this.#bytes.write(text, this.#length)
+    if (isBytes) this.#bytes.set(text, this.#length)
+    this.#length += isBytes ? text.length : this.#bytes.write(text, this.#length)
   }
 
   /** Takes back what was added behind `length`. */

@@ -7,7 +7,7 @@
 export const TOKEN_SEPARATOR = '\n'
 
 /** In front of what FTS5 is going to fold. */
-const CAPITAL_MARK = '\u0002'
+export const CAPITAL_MARK = '\u0002'
 
 /** The `tokenize` option of the table. */
 export function tokenizeOption(): string {

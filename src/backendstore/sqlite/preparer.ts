@@ -3,12 +3,11 @@ import { hash } from 'node:crypto'
 import { crc32 } from 'node:zlib'
 import { columnsOf } from '../../kube/columns/index.ts'
 import { DocumentBuilder, type SearchDocument } from '../../query/document.ts'
-import { termLines } from '../../query/term-lines.ts'
 import type { Change, ShardIdentity, Upsert } from '../backend-store.ts'
 import { GrowingText } from '../growing-text.ts'
-import { encodeTerms } from './encoding.ts'
 import { PathCodes } from './path-codes.ts'
 import { DELETE, HASHES, PLACES, REFUSED, TEXT_COUNT, TEXTS, UPSERT, type PreparedBatch } from './prepared-batch.ts'
+import { termBytes } from './term-bytes.ts'
 
 /** Fields that may have several values and are counted by them (`counts.ts`). */
 const COUNTED_WHOLE = ['owner', 'node', 'image'] as const
@@ -18,14 +17,14 @@ const TEXT_BYTES = 6 * 1024
 
 export class Preparer {
   readonly #codes: PathCodes
-  readonly #builder: DocumentBuilder<string, string>
+  readonly #builder: DocumentBuilder<string, Uint8Array>
   /** By resource: the paths of its sort keys, each at its place. They are a kind's fields, so they are few. */
   readonly #sortPaths = new Map<string, Map<string, number>>()
 
   /** `knownPaths`: those that have codes, by code. */
   constructor(knownPaths: readonly string[], maxPaths?: number) {
     this.#codes = new PathCodes(knownPaths, maxPaths)
-    this.#builder = new DocumentBuilder(termLines(this.#codes.spell))
+    this.#builder = new DocumentBuilder(termBytes(this.#codes.spell))
   }
 
   prepare(batch: Iterable<Change>): PreparedBatch {
@@ -48,7 +47,7 @@ export class Preparer {
 
   #add(draft: Draft, change: Change): void {
     if (change.type === 'delete') return draft.addDelete(change)
-    let document: SearchDocument
+    let document: SearchDocument<Uint8Array>
     try {
       document = this.#builder.build(change, change.bytes, columnsOf(change))
     } catch (error) {
@@ -57,7 +56,7 @@ export class Preparer {
     draft.addDocument(change, document, this.#keys(change, document))
   }
 
-  #keys(change: Upsert, { sortKeys, values }: SearchDocument): string {
+  #keys(change: Upsert, { sortKeys, values }: SearchDocument<unknown>): string {
     const places = this.sortPathsOf(change)
     const keys: string[] = new Array<string>(places.size + 1).fill('')
     keys[0] = severalOf(values)
@@ -91,9 +90,9 @@ class Draft {
     this.#add(change, REFUSED, [identityOf(change), reason])
   }
 
-  addDocument(change: Upsert, document: SearchDocument, keys: string): void {
+  addDocument(change: Upsert, document: SearchDocument<Uint8Array>, keys: string): void {
     const { terms, nameWords, strongWords, otherWords } = document
-    const texts = [identityOf(change), keys, encodeTerms(terms), nameWords, strongWords, otherWords]
+    const texts = [identityOf(change), keys, terms, nameWords, strongWords, otherWords]
     const place = this.#add(change, UPSERT, texts)
     this.#hashes.set([crc32(change.bytes), ...this.#indexHashes(place)], place * HASHES)
   }
@@ -116,7 +115,7 @@ class Draft {
     }
   }
 
-  #add(change: Change, type: number, texts: readonly string[]): number {
+  #add(change: Change, type: number, texts: readonly (string | Uint8Array)[]): number {
     const place = this.#changes++
     let at = place * PLACES
     this.#places[at++] = this.#shardOf(change)
@@ -149,7 +148,7 @@ function identityOf({ namespace, name, uid, resourceVersion }: Upsert): string {
 }
 
 /** JSON of those of which the document has several, by path; empty where there are none. */
-function severalOf(values: SearchDocument['values']): string {
+function severalOf(values: SearchDocument<unknown>['values']): string {
   let several: Record<string, readonly string[]> | undefined
   for (const path of COUNTED_WHOLE) {
     const found = values.get(path)
