@@ -34,7 +34,10 @@ export async function searchNatively(
   }
 }
 
-/** Hits of buckets (`top_hits`) under the names of karmada-search's indices. */
+/**
+ * Hits of buckets (`top_hits`) under the names of karmada-search's indices, and no empty `meta`: nobody sends any, and
+ * OpenSearch 2 has one or not by what is in an index, whoever may see it. No aggregation's own value is empty.
+ */
 function shownAggregations(
   aggregations: Readonly<Record<string, unknown>>,
   names: IndexNames,
@@ -43,9 +46,14 @@ function shownAggregations(
     if (Array.isArray(value)) return value.map(shown)
     if (typeof value !== 'object' || value === null) return value
     if (isHit(value)) return { ...value, _index: names.shared(value._index), _score: null }
-    return Object.fromEntries(Object.entries(value).map(([name, child]) => [name, shown(child)]))
+    const members = Object.entries(value).filter(([name, child]) => !(name === 'meta' && isEmpty(child)))
+    return Object.fromEntries(members.map(([name, child]) => [name, shown(child)]))
   }
   return shown(aggregations) as Record<string, unknown>
+}
+
+function isEmpty(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && Object.keys(value).length === 0
 }
 
 /** Whatever aggregations are called, their values are objects. */
