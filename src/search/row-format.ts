@@ -76,9 +76,10 @@ function csvJson(json: string): string {
 
 /**
  * A spreadsheet takes a text that begins with one of these signs for a formula, which may call programs or send data
- * away; an apostrophe in front keeps it a text. Source: OWASP, CSV injection.
+ * away; an apostrophe in front keeps it a text. Some pass over blanks in front, some take the wide forms of East Asian text.
+ * Source: OWASP, CSV injection, and ASVS 1.2.10.
  */
-const FORMULA = /^[=+\-@\t\r\n]/
+const FORMULA = /^[\s\u200b]*[=+\-@\uff1d\uff0b\uff0d\uff20]|^[\t\r\n\0]/
 
 export function csvText(text: string): string {
   const safe = FORMULA.test(text) ? `'${text}` : text

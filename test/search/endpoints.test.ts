@@ -202,7 +202,19 @@ test('NDJSON and CSV are all there is, row by row', async () => {
 })
 
 test('CSV is safe in a spreadsheet', () => {
-  for (const evil of ['=HYPERLINK("http://x")', '+1', '-1+1', '@SUM(A1)', '\tx', '\r=x']) {
+  for (const evil of [
+    '=HYPERLINK("http://x")',
+    '+1',
+    '-1+1',
+    '@SUM(A1)',
+    '\tx',
+    '\r=x',
+    ' =1',
+    '\ufeff=1',
+    '\0x',
+    '＝1',
+    '\u200b＠SUM(A1)',
+  ]) {
     assert.match(csvText(evil), /^"?'/, evil)
   }
   assert.equal(csvText('a "b", c'), '"a ""b"", c"')
