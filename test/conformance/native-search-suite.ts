@@ -69,6 +69,7 @@ export function nativeSearchSuite(open: () => Promise<OpenedStore>): void {
   test('an aggregation does not tell whether there are documents that its caller does not see', async () => {
     const body = { aggs: { a: { filter: { range: { 'metadata.creationTimestamp': { gte: '2025-01-01' } } } } } }
     const nothing: VisibleDocuments = { clusters: new Map([['member1', 0]]), parts: [[]] }
+    await store.write([upsert('gone')]) // so that there is an index
     await fill(store, [])
     const ofNone = await search(body, nothing)
     await store.write([upsert('unseen')])
