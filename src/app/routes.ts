@@ -25,6 +25,7 @@ import type { WatchGuards } from '../proxy/watch/watch-guards.ts'
 import type { MemberDiscovery } from '../proxy/ports.ts'
 import { createSearchCacheHandler } from '../search/cache-handler.ts'
 import { createDeadLettersHandler, type DeadLetterBox } from '../search/dead-letters-handler.ts'
+import type { ControlPlane } from '../search/control-plane.ts'
 import { searchEndpoints } from '../search/endpoints.ts'
 import { createPassthroughHandler } from '../search/passthrough/handler.ts'
 import { SearchUsage } from '../search/search-usage.ts'
@@ -65,6 +66,8 @@ export interface RouteOptions {
   readonly writeGuard?: WriteGuard | undefined
   /** The last plugin of the proxy: what nobody registered. */
   readonly lastPlugin: (parts: PluginParts & PluginFields) => Plugin
+  /** Whose Karmada chain `search/related` shows; undefined: there is none but what is cached. */
+  readonly controlPlane?: ControlPlane | undefined
 }
 
 export function routesOf(options: RouteOptions, parts: PluginParts, more: RouteParts): Route[] {
@@ -101,7 +104,7 @@ interface SearchParts {
 }
 
 function searchRoutes(
-  { search, runtime: { clock } }: RouteOptions,
+  { search, controlPlane, runtime: { clock } }: RouteOptions,
   { fleet, cache, columns, fields, ...parts }: PluginParts & PluginFields,
   { known }: DiscoveryTracker,
   { source, native, letters, metrics }: SearchParts,
@@ -122,6 +125,7 @@ function searchRoutes(
       columns,
       index: source,
       rights,
+      controlPlane,
       usage,
     }),
     'dead-letters': createDeadLettersHandler({ rights, cache }, letters),

@@ -14,6 +14,7 @@ import { KarmadaClusterProvider } from '../fleet/karmada/karmada-provider.ts'
 import { observeObjects } from '../informer/observe-objects.ts'
 import { createKarmadaPlugin } from '../proxy/plugins/karmada.ts'
 import { openAudit } from './audit.ts'
+import { callerReads } from './caller-reads.ts'
 import { LiveTrust } from './authentication.ts'
 import {
   controlPlaneClient,
@@ -48,10 +49,8 @@ export async function runServe(
 ): Promise<void> {
   const { log, clock, random } = runtime
   const connect = clientMaker(config, runtime, lifecycle)
-  const host = await connect('control plane client', config.kubeconfig, {
-    qps: config.kubeApiQps,
-    burst: config.kubeApiBurst,
-  })
+  const limits: ClientLimits = { qps: config.kubeApiQps, burst: config.kubeApiBurst }
+  const host = await connect('control plane client', config.kubeconfig, limits)
   const observing = {
     clock,
     random,
@@ -83,6 +82,8 @@ export async function runServe(
     installation: controlPlaneInstallation(host),
     secrets: { client: host, observe },
     lastPlugin: (parts) => createKarmadaPlugin({ ...parts, host, clock, random }),
+    // Apart, so that nothing else waits for these.
+    controlPlane: callerReads(await connect('related client', config.kubeconfig, limits)),
     onFault,
   })
   const clusters = new KarmadaClusterProvider({

@@ -1,8 +1,10 @@
 /** Walks from an object to those that belong to it, both ways, as far as the caller may see them. */
-import type { CachedObject, ResourceReader } from '../cache/reader.ts'
+import type { ResourceReader } from '../cache/reader.ts'
 import { parseObject } from '../http/selection.ts'
 import type { JsonObject } from '../kube/columns/column.ts'
 import { apiVersionOf } from '../kube/group-version.ts'
+import { chainKindOf, chainLists } from './chain-kinds.ts'
+import { KARMADA, type ControlPlaneReads } from './control-plane.ts'
 import { candidatesOf } from './related-candidates.ts'
 import {
   labelOf,
@@ -14,6 +16,7 @@ import {
   type SelectedObjects,
 } from './related-names.ts'
 import { asked, visibleOf, type SearchCall } from './search-call.ts'
+import { cachedStanding, placeOf, placeText, subjectOf, type Standing } from './standing.ts'
 import { VisibleObjects } from './visible-objects.ts'
 
 export interface RelatedObject {
@@ -41,12 +44,6 @@ export interface RelatedResult {
 const MAX_EACH = 200
 const MAX_ITEMS = 1_000
 
-/** An object, where it stands. */
-export interface Standing {
-  readonly reader: ResourceReader
-  readonly object: CachedObject
-}
-
 const INVERSE: Readonly<Partial<Record<Relation, Relation>>> = {
   owner: 'owned',
   mounts: 'mountedBy',
@@ -57,8 +54,14 @@ const INVERSE: Readonly<Partial<Record<Relation, Relation>>> = {
   work: 'propagated',
 }
 
-export async function relatedTo(call: SearchCall, start: Standing, depth: number): Promise<RelatedResult> {
-  const walk = new Walk(call)
+/** `plane` undefined: Karmada's chain is that of the cache. */
+export async function relatedTo(
+  call: SearchCall,
+  plane: ControlPlaneReads | undefined,
+  start: Standing,
+  depth: number,
+): Promise<RelatedResult> {
+  const walk = new Walk(call, plane)
   walk.visit(start)
   let level: readonly Standing[] = [start]
   for (let step = 1; step <= depth && level.length > 0; step++) level = await walk.step(level, step)
@@ -69,17 +72,19 @@ class Walk {
   readonly items: RelatedObject[] = []
   more = false
   readonly #call: SearchCall
+  readonly #plane: ControlPlaneReads | undefined
   readonly #objects: VisibleObjects
   readonly #seen = new Set<string>()
   #next: Standing[] = []
 
-  constructor(call: SearchCall) {
+  constructor(call: SearchCall, plane: ControlPlaneReads | undefined) {
     this.#call = call
+    this.#plane = plane
     this.#objects = new VisibleObjects(call.parts.cache, call.visible.documents)
   }
 
-  visit({ reader, object }: Standing): void {
-    this.#seen.add(placeText(object.cluster, reader.kind, object.namespace, object.name))
+  visit(standing: Standing): void {
+    this.#seen.add(placeOf(standing))
   }
 
   async step(level: readonly Standing[], depth: number): Promise<readonly Standing[]> {
@@ -89,17 +94,20 @@ class Walk {
         this.more = true
         break
       }
-      const json = parseObject(standing.object.bytes)
+      const isRead = this.#isRead(standing.object.cluster)
+      if (isRead && !isChain(standing)) continue
+      const json = standing.json()
       const { named, selected } = namedBy(subjectOf(standing), json)
-      for (const each of named) this.#addNamed(standing, each, depth)
+      for (const each of named) await this.#addNamed(standing, each, depth)
       for (const each of selected) this.#addSelected(standing, each, depth)
       if (standing.reader.kind === 'Pod') this.#addSelecting(standing, json, depth)
+      if (isRead) await this.#addListed(standing, json, depth)
       await this.#addNaming(standing, depth)
     }
     return this.#next
   }
 
-  #addNamed(from: Standing, named: NamedObject, depth: number): void {
+  async #addNamed(from: Standing, named: NamedObject, depth: number): Promise<void> {
     const clusters = named.cluster === '*' ? this.#clusters() : [named.cluster ?? from.object.cluster]
     const found = clusters.flatMap((cluster) => this.#find(named, cluster))
     for (const standing of found) this.#add(from, standing, named.relation, depth)
@@ -108,6 +116,11 @@ class Walk {
     const cluster = named.cluster === '*' ? '' : (named.cluster ?? from.object.cluster)
     const key = placeText(cluster, kind, namespace, name)
     if (this.#seen.has(key)) return
+    if (cluster === '' || this.#isRead(cluster)) {
+      if (this.#seen.has(placeText(KARMADA, kind, namespace, name))) return
+      const read = await this.#findInControlPlane(named)
+      if (read !== undefined) return this.#add(from, read, relation, depth)
+    }
     this.#seen.add(key)
     this.#push({ relation, cluster, kind, namespace, name, found: false, depth, ...viaOf(from, depth) })
   }
@@ -116,8 +129,20 @@ class Walk {
     return this.#readers(kind, group).flatMap((reader) => {
       const within = reader.namespaced ? namespace : ''
       const object = this.#objects.get({ ...reader.gvr, cluster, namespace: within, name })
-      return object === undefined || (uid !== undefined && uid !== '' && object.uid !== uid) ? [] : [{ reader, object }]
+      return object === undefined || !isThat(object, uid) ? [] : [cachedStanding(reader, object)]
     })
+  }
+
+  /** Karmada's own kinds, and what a binding belongs to, of a kind that some member has. */
+  async #findInControlPlane({ group, kind, namespace, name, uid }: NamedObject): Promise<Standing | undefined> {
+    const resource = chainKindOf(kind, group) ?? this.#readers(kind, group)[0]
+    const found = resource && (await this.#plane?.get(resource, namespace, name))
+    return found !== undefined && isThat(found.object, uid) ? found : undefined
+  }
+
+  /** A context of `up` may have any name. */
+  #isRead(cluster: string): boolean {
+    return this.#plane !== undefined && cluster === KARMADA
   }
 
   #addSelected(from: Standing, { relation, kind, namespace, labels }: SelectedObjects, depth: number): void {
@@ -125,7 +150,7 @@ class Walk {
       const place = { ...reader.gvr, cluster: from.object.cluster }
       const objects = this.#objects.list(place, { namespace, labels }, MAX_EACH + 1)
       this.more ||= objects.length > MAX_EACH
-      for (const object of objects.slice(0, MAX_EACH)) this.#add(from, { reader, object }, relation, depth)
+      for (const object of objects.slice(0, MAX_EACH)) this.#add(from, cachedStanding(reader, object), relation, depth)
     }
   }
 
@@ -137,7 +162,7 @@ class Walk {
         for (const object of this.#objects.list({ ...reader.gvr, cluster }, { namespace }, MAX_ITEMS)) {
           const selector = podSelectorOf(kind, parseObject(object.bytes))
           const matches = selector?.matches((key) => labelOf(pod, key) || undefined) ?? false
-          if (matches) this.#add(from, { reader, object }, 'selectedBy', depth)
+          if (matches) this.#add(from, cachedStanding(reader, object), 'selectedBy', depth)
         }
       }
     }
@@ -154,14 +179,29 @@ class Walk {
       const reader = this.#call.parts.cache.resource(hit)
       const object = this.#objects.get(hit)
       if (reader === undefined || object?.uid !== hit.uid) continue
-      const relation = this.#relationTo(from, { reader, object })
-      if (relation !== undefined) this.#add(from, { reader, object }, relation, depth)
+      const naming = cachedStanding(reader, object)
+      const relation = this.#relationTo(from, naming)
+      if (relation !== undefined) this.#add(from, naming, relation, depth)
+    }
+  }
+
+  /** What names this object, in the control plane both of them. */
+  async #addListed(from: Standing, json: JsonObject, depth: number): Promise<void> {
+    let added = 0
+    for (const list of this.#plane === undefined ? [] : chainLists(from, json)) {
+      for await (const naming of this.#plane?.list(list) ?? []) {
+        const relation = this.#relationTo(from, naming)
+        if (relation === undefined) continue
+        this.more ||= added >= MAX_EACH
+        if (added++ >= MAX_EACH) return
+        this.#add(from, naming, relation, depth)
+      }
     }
   }
 
   /** How the one names the other, seen from the other. */
   #relationTo(to: Standing, from: Standing): Relation | undefined {
-    const { named } = namedBy(subjectOf(from), parseObject(from.object.bytes))
+    const { named } = namedBy(subjectOf(from), from.json())
     const naming = named.find((each) => this.#isNamed(to, from.object.cluster, each))
     if (naming === undefined) return undefined
     if (naming.relation === 'propagated') return from.reader.kind === 'Work' ? 'work' : 'binding'
@@ -176,17 +216,18 @@ class Walk {
       object.name === named.name &&
       (!reader.namespaced || object.namespace === named.namespace) &&
       (own === '*' || own === object.cluster) &&
-      (named.uid === undefined || named.uid === '' || named.uid === object.uid)
+      isThat(object, named.uid)
     )
   }
 
-  #add(from: Standing, { reader, object }: Standing, relation: Relation, depth: number): void {
+  #add(from: Standing, to: Standing, relation: Relation, depth: number): void {
+    const { reader, object } = to
     const { cluster, namespace, name, uid } = object
-    const key = placeText(cluster, reader.kind, namespace, name)
+    const key = placeOf(to)
     if (this.#seen.has(key)) return
     this.#seen.add(key)
     const head = { relation, cluster, apiVersion: apiVersionOf(reader.gvr), kind: reader.kind, namespace, name, uid }
-    if (this.#push({ ...head, found: true, depth, ...viaOf(from, depth) })) this.#next.push({ reader, object })
+    if (this.#push({ ...head, found: true, depth, ...viaOf(from, depth) })) this.#next.push(to)
   }
 
   #push(item: RelatedObject): boolean {
@@ -209,14 +250,14 @@ class Walk {
   }
 }
 
-function subjectOf({ reader, object }: Standing) {
-  return { group: reader.gvr.group, kind: reader.kind, namespace: object.namespace, name: object.name }
+function isChain({ reader: { kind, gvr } }: Standing): boolean {
+  return chainKindOf(kind, gvr.group) !== undefined
 }
 
-function viaOf({ reader, object }: Standing, depth: number): { via?: string } {
-  return depth === 1 ? {} : { via: placeText(object.cluster, reader.kind, object.namespace, object.name) }
+function isThat(object: { readonly uid: string }, uid = ''): boolean {
+  return uid === '' || object.uid === uid
 }
 
-function placeText(cluster: string, kind: string, namespace: string, name: string): string {
-  return `${cluster}/${kind}/${namespace}/${name}`
+function viaOf(standing: Standing, depth: number): { via?: string } {
+  return depth === 1 ? {} : { via: placeOf(standing) }
 }

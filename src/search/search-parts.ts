@@ -4,6 +4,7 @@ import type { ColumnSource } from '../http/column-source.ts'
 import type { Rights } from '../http/rights.ts'
 import type { SearchStore } from '../query/search-request.ts'
 import type { Clock } from '../util/clock.ts'
+import type { ControlPlane } from './control-plane.ts'
 import type { ClusterNames } from './known-resources.ts'
 import type { SearchUsage } from './search-usage.ts'
 
@@ -19,6 +20,8 @@ export interface SearchParts {
   readonly columns?: ColumnSource
   /** How far the store is behind the cache; left out of answers where that is not known here. */
   readonly index?: { status(): IndexStatus | undefined }
+  /** Has Karmada's chain where the cache does not; undefined: there is none. */
+  readonly controlPlane?: ControlPlane | undefined
   /** Told of what is bounded; default: nobody is. */
   readonly usage?: Pick<SearchUsage, 'watch'>
 }

@@ -2,12 +2,20 @@
 import { Gauge, type Registry } from '../telemetry/metrics.ts'
 
 /**
- * `pod_addresses`: what `lookup` remembers. `snapshots`: states that the store holds for exports. Under way are requests below `query/proxy` (`query_watches`, `long_answers`) and
+ * `pod_addresses`: what `lookup` remembers. `snapshots`: states that the store holds for exports.
+ * `control_plane_answers`: those of `related` that read from the control plane. Under way are requests below `query/proxy` (`query_watches`, `long_answers`) and
  * searches in the order of labels, annotations or paths (`value_sorts`), being sent exports in such an order
  * (`value_exports`). `async_searches`: those of the passthrough that run or are kept.
  */
 export type UsedPart =
-  'query_watches' | 'long_answers' | 'value_sorts' | 'value_exports' | 'snapshots' | 'pod_addresses' | 'async_searches'
+  | 'query_watches'
+  | 'long_answers'
+  | 'value_sorts'
+  | 'value_exports'
+  | 'snapshots'
+  | 'pod_addresses'
+  | 'control_plane_answers'
+  | 'async_searches'
 
 export interface Used {
   now(): number
