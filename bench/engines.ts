@@ -141,7 +141,7 @@ async function measureFreshness(store: Awaited<ReturnType<typeof openEngineStore
   const pods = podsOf(seededRandom(5), 0, 20).map(upsert)
   const times: number[] = []
   for (const pod of pods) {
-    await store.write([pod])
+    await writeAll(store, [pod])
     const started = performance.now()
     await store.shards()
     times.push(performance.now() - started)

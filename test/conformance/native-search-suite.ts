@@ -66,16 +66,6 @@ export function nativeSearchSuite(open: () => Promise<OpenedStore>): void {
     assert.ok(compared > (WORLDS * BODIES_PER_WORLD) / 2, `${compared} answers compared`)
   })
 
-  test('an aggregation does not tell whether there are documents that its caller does not see', async () => {
-    const body = { aggs: { a: { filter: { range: { 'metadata.creationTimestamp': { gte: '2025-01-01' } } } } } }
-    const nothing: VisibleDocuments = { clusters: new Map([['member1', 0]]), parts: [[]] }
-    await store.write([upsert('gone')]) // so that there is an index
-    await fill(store, [])
-    const ofNone = await search(body, nothing)
-    await store.write([upsert('unseen')])
-    assert.deepEqual(await search(body, nothing), ofNone)
-  })
-
   test('finds documents of the kinds named, in the order asked for, page by page', async () => {
     await fill(store, [])
     const names = ['d', 'a', 'c', 'b']
