@@ -26,7 +26,8 @@ export async function keptSearch(call: Call, target: Extract<Target, { type: 'as
     searches.remove(request.user, target.id)
     return { body: { acknowledged: true } }
   }
-  return toldAsync(await searches.read(request.user, target.id, readAsyncLook(request.query)), target.statusOnly)
+  const { id, statusOnly } = target
+  return toldAsync(await searches.read(request.user, id, { ...readAsyncLook(request.query), statusOnly }), statusOnly)
 }
 
 function toldAsync(answer: AsyncAnswer, statusOnly = false): Answer {

@@ -24,6 +24,15 @@ export interface AsyncOptions {
   readonly keepOnCompletion: boolean
 }
 
+/** Of a later look at it: what is not said changes nothing. */
+export interface AsyncLook {
+  readonly waitMs?: number
+  /** From now on, yet never longer than `MAX_KEEP_MS` after it was submitted: so old are its rights. */
+  readonly keepMs?: number
+  /** Without the response. */
+  readonly statusOnly?: boolean
+}
+
 /** Parameters that are read here alone; Kibana sends all three. */
 export const ASYNC_PARAMETERS = ['wait_for_completion_timeout', 'keep_alive', 'keep_on_completion'] as const
 
@@ -34,7 +43,7 @@ export interface AsyncAnswer {
   readonly startedMs: number
   readonly expiresMs: number
   readonly completedMs?: number
-  /** Undefined while it runs. */
+  /** Undefined while it runs, and where only the status is asked for. */
   readonly response?: object
 }
 
@@ -77,10 +86,8 @@ export class AsyncSearches implements Used {
       expiresMs: startedMs + options.keepMs,
       cancelExpiry: () => undefined,
       done: search()
-        .then(
-          (response) => this.#complete(id, kept, response),
-          (error: unknown) => void (kept.outcome = { error, completedMs: this.#clock.nowMs() }),
-        )
+        .then((response) => this.#complete(id, kept, response))
+        .catch((error: unknown) => void (kept.outcome = { error, completedMs: this.#clock.nowMs() }))
         .finally(() => this.#count(owner, -1)),
     }
     this.#kept.set(id, kept)
@@ -94,14 +101,14 @@ export class AsyncSearches implements Used {
   }
 
   /** Throws `notFound` for what there is not, is no more or is another's, and what the search failed with. */
-  async read(user: UserInfo, id: string, { waitMs = 0, keepMs }: Partial<AsyncOptions>): Promise<AsyncAnswer> {
+  async read(user: UserInfo, id: string, { waitMs = 0, keepMs, statusOnly }: AsyncLook): Promise<AsyncAnswer> {
     const kept = this.#of(user, id)
     if (keepMs !== undefined) {
-      kept.expiresMs = this.#clock.nowMs() + keepMs
+      kept.expiresMs = Math.min(this.#clock.nowMs() + keepMs, kept.startedMs + MAX_KEEP_MS)
       this.#expire(id, kept)
     }
     await this.#wait(kept.done, waitMs)
-    return this.#answer(kept, id)
+    return this.#answer(kept, id, statusOnly)
   }
 
   remove(user: UserInfo, id: string): void {
@@ -119,24 +126,30 @@ export class AsyncSearches implements Used {
     const waiting = [...this.#kept.values()].filter((each) => each.owner === owner && each.outcome !== undefined)
     const own = (this.#running.get(owner) ?? 0) + waiting.length
     if (own >= MAX_OF_USER || this.now() >= MAX_SEARCHES || this.#bytes >= MAX_BYTES) {
-      const details = { retryAfterSeconds: 5 }
-      throw new StatusError('tooManyRequests', 'too many asynchronous searches run or are kept', { details })
+      throw tooMany('too many asynchronous searches run or are kept')
     }
   }
 
+  /** Throws `tooManyRequests` for an answer that no place is left for. */
   #complete(id: string, kept: Kept, response: object): void {
     const bytes = Buffer.from(JSON.stringify(response))
+    const isKept = this.#kept.get(id) === kept // else it is for who waits for it now alone
+    if (isKept && this.#bytes + bytes.length > MAX_BYTES) {
+      throw tooMany(
+        `the answer of ${bytes.length} bytes finds no place among the asynchronous ones: ask for less of it`,
+      )
+    }
     kept.outcome = { bytes, completedMs: this.#clock.nowMs() }
-    if (this.#kept.get(id) === kept) this.#bytes += bytes.length
+    if (isKept) this.#bytes += bytes.length
   }
 
-  #answer({ outcome, startedMs, expiresMs }: Kept, id?: string): AsyncAnswer {
+  #answer({ outcome, startedMs, expiresMs }: Kept, id?: string, statusOnly = false): AsyncAnswer {
     const facts = { ...(id === undefined ? {} : { id }), startedMs, expiresMs }
     if (outcome === undefined) return { ...facts, running: true }
     const { bytes, error, completedMs } = outcome
     if (bytes === undefined) throw error
-    const response = JSON.parse(bytes.toString()) as object
-    return { ...facts, running: false, completedMs, response }
+    const done = { ...facts, running: false, completedMs }
+    return statusOnly ? done : { ...done, response: JSON.parse(bytes.toString()) as object }
   }
 
   async #wait(done: Promise<void>, ms: number): Promise<void> {
@@ -166,6 +179,10 @@ export class AsyncSearches implements Used {
   }
 }
 
+function tooMany(message: string): StatusError {
+  return new StatusError('tooManyRequests', message, { details: { retryAfterSeconds: 5 } })
+}
+
 /** With all that decides on rights: who has lost a group is somebody else. */
 function ownerOf({ name, uid, groups, extra }: UserInfo): string {
   return JSON.stringify([name, uid, groups.toSorted(), Object.entries(extra).toSorted(([a], [b]) => (a < b ? -1 : 1))])
@@ -181,8 +198,7 @@ export function readAsyncOptions(query: URLSearchParams): AsyncOptions {
   }
 }
 
-/** Of a later look at it: what is not said changes nothing. */
-export function readAsyncLook(query: URLSearchParams): Partial<AsyncOptions> {
+export function readAsyncLook(query: URLSearchParams): Pick<AsyncLook, 'waitMs' | 'keepMs'> {
   const keepMs = duration(query, 'keep_alive')
   return {
     waitMs: Math.min(duration(query, 'wait_for_completion_timeout') ?? 0, MAX_WAIT_MS),

@@ -82,14 +82,55 @@ test('so many of one user and so many in all, those that run although they were 
   assert.equal((await searches.submit(ANN, KEPT, found)).running, false)
 })
 
-test('answers that are kept are bounded in bytes', async () => {
+test('answers that are kept are bounded in bytes, also where all were under way before one was done', async () => {
+  const clock = new FakeClock()
+  const searches = new AsyncSearches(clock)
+  const refused = (error: unknown): boolean => isStatusError(error, 'tooManyRequests')
+  const { promise, resolve } = Promise.withResolvers<object>()
+  const submitted = [ANN, BOB].map((user) => searches.submit(user, KEPT, () => promise))
+  await clock.advance(1_000)
+  const [ann = '', bob = ''] = (await Promise.all(submitted)).map(({ id }) => id)
+  resolve({ text: 'x'.repeat(33 * 1024 * 1024) })
+  assert.equal((await searches.read(ANN, ann, { waitMs: 100 })).running, false)
+  await assert.rejects(searches.read(BOB, bob, { waitMs: 100 }), refused)
+  await assert.rejects(
+    searches.submit(BOB, KEPT, () => promise),
+    refused,
+  )
+  searches.remove(ANN, ann)
+  assert.equal((await searches.submit(BOB, KEPT, () => promise)).running, false)
+})
+
+test('an answer that cannot be written is an error to who asks later, and is counted as kept', async () => {
+  const clock = new FakeClock()
+  const searches = new AsyncSearches(clock)
+  const { promise, resolve } = Promise.withResolvers<object>()
+  const submitted = searches.submit(ANN, KEPT, () => promise)
+  await clock.advance(1_000)
+  const { id = '' } = await submitted
+  resolve({ value: 1n })
+  for (let look = 0; look < 2; look++) {
+    await clock.advance(0)
+    await assert.rejects(searches.read(ANN, id, {}), /BigInt/)
+  }
+  assert.equal(searches.now(), 1)
+})
+
+test('looks keep it no longer than ten minutes after it was submitted: so old are its rights', async () => {
+  const clock = new FakeClock()
+  const searches = new AsyncSearches(clock)
+  const { id = '', startedMs } = await searches.submit(ANN, { ...KEPT, keepMs: 600_000 }, found)
+  await clock.advance(599_000)
+  assert.equal((await searches.read(ANN, id, { keepMs: 600_000 })).expiresMs, startedMs + 600_000)
+  await clock.advance(1_000)
+  await assert.rejects(searches.read(ANN, id, {}), (error) => isStatusError(error, 'notFound'))
+})
+
+test('who asks for the status alone is not given the response', async () => {
   const searches = new AsyncSearches(new FakeClock())
-  const large = (): Promise<object> => Promise.resolve({ text: 'x'.repeat(33 * 1024 * 1024) })
-  const { id = '' } = await searches.submit(ANN, KEPT, large)
-  await searches.submit(ANN, KEPT, large)
-  await assert.rejects(searches.submit(BOB, KEPT, found), (error) => isStatusError(error, 'tooManyRequests'))
-  searches.remove(ANN, id)
-  await searches.submit(BOB, KEPT, found)
+  const { id = '' } = await searches.submit(ANN, KEPT, found)
+  const { running, response } = await searches.read(ANN, id, { statusOnly: true })
+  assert.deepEqual([running, response], [false, undefined])
 })
 
 test('times as engines write them, no longer than is kept here', () => {
