@@ -109,6 +109,16 @@ export function storeSuite(open: () => Promise<OpenedStore>): void {
       )
     })
 
+    test('a name of several lines, as roles may have, is a name like others', async () => {
+      const roles = { ...PODS, group: 'rbac.authorization.k8s.io', resource: 'roles', kind: 'Role' }
+      const both = [upsert('web', { shard: roles }), upsert('web\nu2', { shard: roles, uid: 'u2' })]
+      await store.write(both)
+      assert.deepEqual(await namesFound(store, 'kind:Role'), ['default/web', 'default/web\nu2'])
+      assert.equal((await store.write(both)).unchanged, 2)
+      await store.write([remove('web\nu2', roles)])
+      assert.deepEqual(await namesFound(store, 'kind:Role'), ['default/web'])
+    })
+
     test('the last change of a name in a batch counts', async () => {
       await store.write([upsert('a'), remove('a'), upsert('b'), upsert('b', { version: '2', labels: { x: 'y' } })])
       assert.deepEqual(await namesFound(store, ''), ['default/b'])

@@ -94,18 +94,20 @@ export class IndexWriter {
     })
     const { lines, ends, faults } = await this.#build(packed, planned.map(headLine))
     const operations: Operation[] = []
-    const moved: Operation[] = []
-    for (const [place, { older, ...operation }] of planned.entries()) {
+    for (const [place, operation] of planned.entries()) {
       const fault = faults.get(place)
       if (fault !== undefined) {
         summary.reject(operation.change, fault)
         continue
       }
       operations.push({ ...operation, lines: lines.subarray(place === 0 ? 0 : ends[place - 1], ends[place]) })
-      moved.push(...older.map((index) => takenFrom(index, operation)))
     }
-    await this.#send(operations, summary)
-    await this.#takeOut(moved, summary)
+    const failed = await this.#send(operations, summary)
+    const moved = planned.filter(({ id }, place) => !failed.has(id) && !faults.has(place))
+    await this.#takeOut(
+      moved.flatMap(({ older, ...operation }) => older.map((index) => takenFrom(index, operation))),
+      summary,
+    )
     this.#lines.give(lines.buffer)
     return summary.finish()
   }
@@ -118,7 +120,9 @@ export class IndexWriter {
     return built
   }
 
-  async #send(batch: readonly Operation[], summary: Summary): Promise<void> {
+  /** The ids of those that the engine did not take. */
+  async #send(batch: readonly Operation[], summary: Summary): Promise<ReadonlySet<string>> {
+    const failed = new Set<string>()
     let operations = batch
     for (let round = 0; operations.length > 0; round++) {
       const outcomes = await sendBulk(this.#client, operations)
@@ -126,10 +130,11 @@ export class IndexWriter {
       for (const [i, operation] of operations.entries()) {
         const outcome = outcomes[i] as Outcome
         if (outcome.type === 'conflict' && round < MAX_ROUNDS) conflicts.push(operation)
-        else this.#settle(operation, outcome, summary)
+        else if (!this.#settle(operation, outcome, summary)) failed.add(operation.id)
       }
       operations = await this.#again(conflicts, summary)
     }
+    return failed
   }
 
   /** Made at once where they are missing: an engine takes as long for ten of them as for one. */
@@ -138,27 +143,33 @@ export class IndexWriter {
     return new Map(await Promise.all(kinds.map(async (kind) => [kind, await this.#indices.ensure(kind)] as const)))
   }
 
-  #settle(operation: Operation, outcome: Outcome, summary: Summary): void {
+  /** Whether the engine took it. */
+  #settle(operation: Operation, outcome: Outcome, summary: Summary): boolean {
     const { change, id } = operation
     switch (outcome.type) {
       case 'done':
         summary.done(change)
         if (change.type === 'upsert') this.#known.set(id, this.#contents.get(change) ?? '')
         else this.#standing.deleted(id, change)
-        return
+        return true
       case 'absent':
         if (change.type === 'delete') this.#standing.deleted(id, change)
-        return summary.leave()
+        summary.leave()
+        return true
       case 'conflict':
-        return summary.defer(change, 'it changes faster than it can be looked at')
+        summary.defer(change, 'it changes faster than it can be looked at')
+        return false
       case 'noIndex':
         this.#indices.forget()
         this.forget()
-        return summary.defer(change, 'its index is gone')
+        summary.defer(change, 'its index is gone')
+        return false
       case 'deferred':
-        return summary.defer(change, outcome.reason)
+        summary.defer(change, outcome.reason)
+        return false
       case 'rejected':
-        return summary.reject(change, outcome.reason)
+        summary.reject(change, outcome.reason)
+        return false
     }
   }
 

@@ -7,7 +7,7 @@ import type { NewPaths } from './path-codes.ts'
 
 /** The texts of a change, in their order. A delete has the first alone, a refused object the second: why. */
 export const TEXTS = {
-  /** Namespace, name, UID and version, one on each line. */
+  /** Namespace, UID and version (both empty for a delete) on a line each, and behind them the name, which may have lines. */
   identity: 0,
   /** The values of fields that have several (`SEVERAL`), then a sort key for each of `sortPaths`; empty lines are none. */
   keys: 1,
@@ -72,9 +72,9 @@ export class PreparedChange implements ObjectName {
     this.#texts = texts
     this.#ends = places.subarray(at + 2, at + PLACES)
     this.#start = at === 0 ? 0 : (places[at - 1] as number)
-    const [namespace = '', name = '', uid = '', resourceVersion = ''] = this.text('identity').split('\n')
+    const [namespace = '', uid = '', resourceVersion = '', ...name] = this.text('identity').split('\n')
     this.namespace = namespace
-    this.name = name
+    this.name = name.join('\n')
     this.uid = uid
     this.resourceVersion = resourceVersion
   }

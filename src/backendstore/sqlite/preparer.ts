@@ -83,7 +83,7 @@ class Draft {
   }
 
   addDelete(change: Change): void {
-    this.#add(change, DELETE, [`${change.namespace}\n${change.name}`])
+    this.#add(change, DELETE, [identityOf(change)])
   }
 
   addRefused(change: Upsert, reason: string): void {
@@ -143,8 +143,10 @@ class Draft {
   }
 }
 
-function identityOf({ namespace, name, uid, resourceVersion }: Upsert): string {
-  return `${namespace}\n${name}\n${uid}\n${resourceVersion}`
+function identityOf(change: Change): string {
+  const { namespace, name } = change
+  const [uid, version] = change.type === 'upsert' ? [change.uid, change.resourceVersion] : ['', '']
+  return `${namespace}\n${uid}\n${version}\n${name}`
 }
 
 /** JSON of those of which the document has several, by path; empty where there are none. */
