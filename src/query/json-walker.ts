@@ -34,7 +34,7 @@ interface PathNode extends LeafPath {
 }
 
 /** Objects nest about 20 deep; what is deeper is not indexed. */
-const MAX_DEPTH = 64
+export const MAX_DEPTH = 64
 /** Keys can be anything (ConfigMaps, selectors); forgetting all paths now and then bounds memory (about 300 B each). */
 const MAX_PATHS = 20_000
 

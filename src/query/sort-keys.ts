@@ -8,6 +8,7 @@ import { compareUtf8 } from '../util/bytes.ts'
 import type { DocumentIdentity } from './document.ts'
 import { keyed } from './field-values.ts'
 import { rulesOf } from './index-rules.ts'
+import { MAX_DEPTH } from './json-walker.ts'
 import { NUMBER, sortableNumber, sortableText, sortableTime, TIME } from './sortable.ts'
 import { exactValue } from './tokens.ts'
 
@@ -77,11 +78,15 @@ function leafKey(value: Leaf | undefined): SortKey {
 
 type Leaf = string | number | bigint | boolean
 
-/** Keys are without regard to case and may have dots; below a secret one (`isSecret`, of the first) there is nothing. */
-function firstLeaf(value: unknown, path: string, isSecret?: (key: string) => boolean): Leaf | undefined {
+/**
+ * Keys are without regard to case and may have dots; below a secret one (`isSecret`, of the first) there is nothing, nor is
+ * there deeper than documents are made of.
+ */
+function firstLeaf(value: unknown, path: string, isSecret?: (key: string) => boolean, depth = 0): Leaf | undefined {
+  if (depth > MAX_DEPTH && typeof value === 'object') return undefined
   if (Array.isArray(value)) {
     for (const item of value) {
-      const found = firstLeaf(item, path)
+      const found = firstLeaf(item, path, undefined, depth + 1)
       if (found !== undefined) return found
     }
     return undefined
@@ -93,7 +98,7 @@ function firstLeaf(value: unknown, path: string, isSecret?: (key: string) => boo
       const rest = path.slice(prefix.length)
       if (rest !== '' && !rest.startsWith('.')) continue
       if (rest === '' && isObject(child)) continue // what is below it has paths of its own
-      const found = firstLeaf(child, rest)
+      const found = firstLeaf(child, rest, undefined, depth + 1)
       if (found !== undefined) return found
     }
     return undefined
