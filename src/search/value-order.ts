@@ -7,7 +7,7 @@ import type { CachedObject } from '../cache/reader.ts'
 import type { JsonObject } from '../kube/columns/column.ts'
 import type { KindColumns } from '../kube/columns/index.ts'
 import { parseExact } from '../kube/json-exact.ts'
-import { badRequest } from '../kube/status-error.ts'
+import { badRequest, type StatusError } from '../kube/status-error.ts'
 import { DocumentBuilder } from '../query/document.ts'
 import { TERM_LINES } from '../query/term-lines.ts'
 import { emptySecrets, mayEmbedSecrets } from '../query/embedded-secrets.ts'
@@ -59,14 +59,13 @@ export async function searchByValues(
   const ties = sort.map(({ descending }) => descending)
   const behind = after === undefined ? undefined : placeOf(after, sort.length)
   const first = await pageOf(source, rest)
-  if (first.total > most) {
-    throw badRequest(
-      `sort: up to ${most} rows are exported in the order of labels, annotations or paths, and ${first.total} are found: give a limit or narrow the query`,
-    )
-  }
+  if (first.total > most) throw tooMany(first.total, most)
   const keys = new Keys(source, sort, first.total)
   const foremost = new Foremost(limit, (a, b) => compare(a, b, ties))
+  let given = 0
   for (let page = first; ;) {
+    given += page.hits.length
+    if (given > most) throw tooMany(given, most) // some have come since they were counted
     for (const hit of page.hits) {
       const placed = { hit, keys: await keys.of(hit) }
       if (behind === undefined || compare(placed, behind, ties) > 0) foremost.add(placed)
@@ -78,6 +77,12 @@ export async function searchByValues(
   }
   const { placed, more } = foremost.ordered()
   return { ...first, hits: placed.map((each) => ({ ...each.hit, rank: 0, cursor: cursorOf(each) })), more }
+}
+
+function tooMany(found: number, most: number): StatusError {
+  return badRequest(
+    `sort: up to ${most} rows are exported in the order of labels, annotations or paths, and ${found} are found: give a limit or narrow the query`,
+  )
 }
 
 function pageOf({ store }: ValueSource, request: Omit<SearchRequest, 'sort' | 'ranked' | 'limit'>) {

@@ -181,6 +181,24 @@ test('what takes too long to read, and an export of more rows than are kept, is 
   )
 })
 
+test('an export that more objects have come to since they were counted is that 400 too, before anything is sent', async () => {
+  const store = storeOf(MAX_ORDERED + 1)
+  const search: SearchStore['search'] = async (request) => ({ ...(await store.search(request)), total: MAX_ORDERED })
+  await withSearch(
+    numbered(1),
+    async ({ ask }) => {
+      const { status, json } = await ask(
+        'query',
+        { q: 'kind:Pod', sort: 'label.tier' },
+        { headers: { accept: 'text/csv' } },
+      )
+      assert.equal(status, 400)
+      assert.match(json.message, /up to 10000 rows.* and 10001 are found/)
+    },
+    { store: { ...store, search } },
+  )
+})
+
 test('who does not read keeps nobody from ordering, has a quarter of what is kept for exports, and is let go', async () => {
   const world = numbered(4_000, 'x'.repeat(4_000)) // more than sockets take
   const usage = new Map<string, { now(): number; readonly most: number }>()
