@@ -19,11 +19,13 @@ interface Told {
 export class OutageLog {
   readonly #log: Logger
   readonly #clock: Clock
+  readonly #message: string
   readonly #told = new Map<string, Told>()
 
-  constructor(log: Logger, clock: Clock) {
+  constructor(log: Logger, clock: Clock, message = 'requests cannot be answered') {
     this.#log = log
     this.#clock = clock
+    this.#message = message
   }
 
   failed(error: StatusError): void {
@@ -39,6 +41,6 @@ export class OutageLog {
     const [oldest] = this.#told.keys()
     if (oldest !== undefined && this.#told.size >= MAX_REMEMBERED) this.#told.delete(oldest)
     this.#told.set(key, { atMs: nowMs, untold: 0 })
-    this.#log.warn({ err: error, untold: before?.untold ?? 0 }, 'requests cannot be answered')
+    this.#log.warn({ err: error, untold: before?.untold ?? 0 }, this.#message)
   }
 }

@@ -7,6 +7,7 @@ import { x509Authenticator } from '../apiserver/authn/x509.ts'
 import type { Authorizer } from '../apiserver/authz/authorizer.ts'
 import { subjectAccessReviewAuthorizer } from '../apiserver/authz/subject-access-review.ts'
 import { createCors } from '../apiserver/cors.ts'
+import { OutageLog } from '../apiserver/outage-log.ts'
 import { ReviewMetrics } from '../apiserver/review-metrics.ts'
 import type { MemberClient } from '../fleet/member.ts'
 import type { ObserveObjects } from '../fleet/observe-objects.ts'
@@ -83,7 +84,10 @@ export async function runServe(
     secrets: { client: host, observe },
     lastPlugin: (parts) => createKarmadaPlugin({ ...parts, host, clock, random }),
     // Apart, so that nothing else waits for these.
-    controlPlane: callerReads(await connect('related client', config.kubeconfig, limits)),
+    controlPlane: callerReads(
+      await connect('related client', config.kubeconfig, limits),
+      new OutageLog(log, clock, 'search/related goes without what the control plane has'),
+    ),
     onFault,
   })
   const clusters = new KarmadaClusterProvider({

@@ -12,17 +12,24 @@ import type { ClusterName } from '../kube/names.ts'
 import { StatusError } from '../kube/status-error.ts'
 import type { Clock } from '../util/clock.ts'
 import type { ChainList } from './chain-kinds.ts'
+import { Places } from './places.ts'
 import type { Standing, StandingResource } from './standing.ts'
 
 /** Declared by its user: a GET of the control plane. */
 export interface ControlPlane {
-  /** Its answer to the caller, of any status; rejects where there is none, or not a whole one. */
-  get(path: string, user: UserInfo, signal: AbortSignal): Promise<ControlPlaneAnswer>
+  /**
+   * Its answer to the caller, of any status; rejects where there is none, not a whole one, or one that is not to the caller:
+   * this program may not ask as him.
+   */
+  get(path: string, user: UserInfo, maxBytes: number, signal: AbortSignal): Promise<ControlPlaneAnswer>
+  /** Told what `get` rejected with, or why its answer is of no use: callers are only told that something may be missing. */
+  failed(cause: unknown): void
 }
 
 export interface ControlPlaneAnswer {
   readonly status: number
-  readonly body: Uint8Array
+  /** Undefined: it has more than `maxBytes`. */
+  readonly body: Uint8Array | undefined
 }
 
 /**
@@ -42,29 +49,14 @@ const MAX_PAGES = 20
 const MAX_BYTES = 16 * 1024 * 1024
 const MAX_ANSWERS = 16
 
-/** How many answers read. */
-export class ControlPlaneGate {
-  readonly most = MAX_ANSWERS
-  #open = 0
-
-  now(): number {
-    return this.#open
-  }
-
-  enter(): boolean {
-    if (this.#open >= MAX_ANSWERS) return false
-    this.#open += 1
-    return true
-  }
-
-  leave(): void {
-    this.#open -= 1
-  }
+/** Of the answers that read: no user keeps the others from theirs. */
+export function controlPlanePlaces(): Places {
+  return new Places('answers from the control plane', MAX_ANSWERS, MAX_ANSWERS / 4)
 }
 
 export interface ControlPlaneReadsOptions {
   readonly plane: ControlPlane
-  readonly gate: ControlPlaneGate
+  readonly places: Places
   readonly clock: Clock
   readonly user: UserInfo
   /** The client is gone. */
@@ -78,8 +70,10 @@ const TOO_MUCH = 'has more than is read for one answer'
 export class ControlPlaneReads {
   readonly #options: ControlPlaneReadsOptions
   readonly #warnings = new Set<string>()
-  /** From the first read to `dispose`. */
+  /** From the first read on. */
   #deadline: Deadline | undefined
+  /** Gives back the place, which is held until nothing more is read. */
+  #leave: (() => void) | undefined
   #reads = 0
   #bytes = 0
   #ended = false
@@ -99,11 +93,8 @@ export class ControlPlaneReads {
   }
 
   dispose(): void {
-    if (this.#deadline === undefined) return
-    this.#deadline.dispose()
-    this.#options.gate.leave()
-    this.#deadline = undefined
     this.#ended = true
+    this.#release()
   }
 
   /** Undefined where it is not there, not for the caller to see, or cannot be read (`isWhole`). */
@@ -142,30 +133,56 @@ export class ControlPlaneReads {
   async #read(path: string): Promise<Read> {
     if (this.#ended) return { status: 404 }
     if (++this.#reads > MAX_READS) return this.#end(TOO_MUCH)
-    const { plane, gate, clock, user, signal } = this.#options
-    if (this.#deadline === undefined) {
-      if (!gate.enter()) return this.#end('is asked by too many at the moment')
-      this.#deadline = withDeadline(READS_MS, clock, signal)
-    }
-    const { signal: stop } = this.#deadline
+    const { plane, user, signal } = this.#options
+    const stop = this.#deadline?.signal ?? this.#begin()
+    if (stop === undefined) return this.#end('is asked by too many at the moment')
     try {
-      const { status, body } = await plane.get(path, user, stop)
+      stop.throwIfAborted()
+      const { status, body } = await plane.get(path, user, MAX_BYTES - this.#bytes, stop)
+      if (body === undefined) return this.#end(TOO_MUCH)
       this.#bytes += body.length
       if (status === 403 || status === 404) return { status }
       if (status !== 200) return this.#end(`answered ${status}`)
-      if (this.#bytes > MAX_BYTES) return this.#end(TOO_MUCH)
-      const json: unknown = parseObject(body)
+      const json = parsed(body)
       return isObject(json) ? { status, json } : this.#end('answered what is no object')
-    } catch {
+    } catch (error) {
       signal.throwIfAborted()
+      plane.failed(error)
       return this.#end(stop.aborted ? 'took too long' : 'gave no whole answer')
     }
   }
 
+  /** Undefined: there is no place. */
+  #begin(): AbortSignal | undefined {
+    const { places, clock, user, signal } = this.#options
+    signal.throwIfAborted()
+    this.#leave = places.enter(user.name)
+    if (this.#leave === undefined) return undefined
+    this.#deadline = withDeadline(READS_MS, clock, signal)
+    this.#deadline.signal.addEventListener('abort', () => this.#release(), { once: true })
+    return this.#deadline.signal
+  }
+
   #end(why: string): Read {
     this.#ended = true
+    this.#release()
     this.#warnings.add(`the control plane ${why}: policies, bindings and Works may be missing`)
     return { status: 404 }
+  }
+
+  #release(): void {
+    this.#deadline?.dispose()
+    this.#leave?.()
+    this.#leave = undefined
+  }
+}
+
+/** The parser's own error quotes what it read, and Works hold Secrets. */
+function parsed(body: Uint8Array): unknown {
+  try {
+    return parseObject(body)
+  } catch {
+    throw new Error('the answer is not JSON')
   }
 }
 

@@ -15,8 +15,9 @@ import { apiVersionOf } from '../kube/group-version.ts'
 import { badRequest, StatusError } from '../kube/status-error.ts'
 import { chainKindNamed, isChainCached } from './chain-kinds.ts'
 import { clusterNotFound } from './cluster-filter.ts'
-import { chainUnavailable, ControlPlaneGate, ControlPlaneReads, KARMADA } from './control-plane.ts'
+import { chainUnavailable, controlPlanePlaces, ControlPlaneReads, KARMADA } from './control-plane.ts'
 import { wholeNumber } from './parameters.ts'
+import type { Places } from './places.ts'
 import { clusterNames } from './read-query.ts'
 import { relatedTo, type RelatedResult } from './related.ts'
 import { CONTENT_TYPES, headRow, row } from './row-format.ts'
@@ -26,9 +27,9 @@ import { cachedStanding, type Standing } from './standing.ts'
 import { VisibleObjects } from './visible-objects.ts'
 
 export function createRelatedHandler(parts: SearchParts): ApiHandler {
-  const gate = new ControlPlaneGate()
-  parts.usage?.watch('control_plane_answers', gate)
-  return createSearchEndpoint(parts, (call) => answer(call, gate))
+  const places = controlPlanePlaces()
+  parts.usage?.watch('control_plane_answers', places)
+  return createSearchEndpoint(parts, (call) => answer(call, places))
 }
 
 const MAX_DEPTH = 5
@@ -45,9 +46,9 @@ const COLUMNS = [
   'via',
 ] as const
 
-async function answer(call: SearchCall, gate: ControlPlaneGate): Promise<void> {
+async function answer(call: SearchCall, places: Places): Promise<void> {
   const depth = wholeNumber(call.parameters, 'depth', 1, MAX_DEPTH)
-  const plane = planeOf(call, gate)
+  const plane = planeOf(call, places)
   let found: Found
   try {
     const start = await startOf(call, plane)
@@ -67,10 +68,10 @@ interface Found extends RelatedResult {
 }
 
 /** Undefined where there is none, or Karmada's kinds are cached. */
-function planeOf({ parts, exchange: { request } }: SearchCall, gate: ControlPlaneGate): ControlPlaneReads | undefined {
+function planeOf({ parts, exchange: { request } }: SearchCall, places: Places): ControlPlaneReads | undefined {
   const { controlPlane: plane, cache, clock } = parts
   if (plane === undefined || isChainCached(cache)) return undefined
-  return new ControlPlaneReads({ plane, gate, clock, user: request.user, signal: request.signal })
+  return new ControlPlaneReads({ plane, places, clock, user: request.user, signal: request.signal })
 }
 
 async function send(call: SearchCall, found: Found): Promise<void> {

@@ -1,6 +1,9 @@
 /** Karmada's chain out of a control plane that is no cluster of its own. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { inspect } from 'node:util'
+import { chainKindNamed } from '../../src/search/chain-kinds.ts'
+import { controlPlanePlaces, ControlPlaneReads } from '../../src/search/control-plane.ts'
 import { PODS, TestFleet } from '../proxy/fleet-fixture.ts'
 import { answer, FakeControlPlane } from '../support/fake-control-plane.ts'
 import { EVERYTHING, FakeRights } from '../support/fake-rights.ts'
@@ -229,10 +232,18 @@ test('one that hangs is given up after ten seconds, and holds up neither other a
     fleet,
     async (served) => {
       const { pending } = fleet.clock
-      const hanging = Array.from({ length: 16 }, () => related(served, OBJECT))
-      while (plane.asked.length < 16) await new Promise(setImmediate)
+      const hanging: Promise<Shown>[] = []
+      for (const name of ['jane', 'joe', 'kim', 'lee']) {
+        served.api.user = { name, uid: '', groups: [], extra: {} }
+        for (let i = 0; i < 4; i++) hanging.push(related(served, OBJECT))
+        while (plane.asked.length < hanging.length) await new Promise(setImmediate)
+        const another = await related(served, OBJECT)
+        assert.match(another.warnings.join(), /asked by too many/, 'one user has no more than his share')
+      }
+      served.api.user = { name: 'ann', uid: '', groups: [], extra: {} }
       const other = await related(served, OBJECT)
       assert.match(other.warnings.join(), /asked by too many/)
+      assert.equal(plane.asked.length, 16)
       await fleet.clock.advance(10_000)
       for (const shown of await Promise.all(hanging)) {
         assert.deepEqual(shown.items, WITHOUT)
@@ -241,6 +252,73 @@ test('one that hangs is given up after ten seconds, and holds up neither other a
       plane.misbehaves = () => undefined
       assert.deepEqual((await related(served, OBJECT)).warnings, [])
       assert.equal(fleet.clock.pending, pending)
+    },
+    { controlPlane: plane },
+  )
+})
+
+test('a place is given back when nothing more is read, whatever the walk still does', async () => {
+  const plane = controlPlane()
+  const { clock } = new TestFleet()
+  const places = controlPlanePlaces()
+  const user = { name: 'jane', uid: '', groups: [], extra: {} }
+  const { signal } = new AbortController()
+  const reading = () => new ControlPlaneReads({ plane, places, clock, user, signal })
+  const policies = chainKindNamed('propagationpolicy', null) ?? assert.fail()
+
+  const slow = reading()
+  assert.ok(await slow.get(policies, 'shop', 'spread'))
+  assert.equal(places.now(), 1)
+  await clock.advance(10_000)
+  assert.equal(places.now(), 0, 'at the deadline, without a read under way')
+  assert.ok(slow.isWhole, 'nothing has been left out')
+  assert.equal(await slow.get(policies, 'shop', 'spread'), undefined)
+  assert.match(slow.warnings.join(), /took too long/)
+  assert.equal(plane.asked.length, 1)
+
+  plane.misbehaves = () => Promise.resolve(answer(500, {}))
+  const failing = reading()
+  await failing.get(policies, 'shop', 'spread')
+  assert.equal(places.now(), 0, 'when reads end')
+  for (const reads of [slow, failing]) reads.dispose()
+  assert.deepEqual([places.now(), clock.pending], [0, 0])
+})
+
+test('all bodies of an answer share one bound, and none is read beyond what is left of it', async () => {
+  const plane = controlPlane()
+  const filler = 'x'.repeat(6 * 1024 * 1024)
+  plane.misbehaves = (path) =>
+    path.includes('propagationpolicies')
+      ? Promise.resolve(answer(200, { metadata: { name: 'spread', namespace: 'shop' }, filler }))
+      : Promise.resolve(answer(200, { metadata: {}, items: [], filler: filler + filler }))
+  await withSearch(
+    members(),
+    async (served) => {
+      const { warnings, exact } = await related(served, POLICY)
+      assert.match(warnings.join(), /has more than is read/)
+      assert.equal(exact, false)
+      const [first, second] = plane.asked.map(({ maxBytes }) => maxBytes)
+      assert.equal(first, 16 * 1024 * 1024)
+      assert.ok((second ?? 0) < 10 * 1024 * 1024, `${second}`)
+      assert.equal(plane.asked.length, 2)
+    },
+    { controlPlane: plane },
+  )
+})
+
+test('why reads got no whole answer is told to whoever runs this, without a word of what was read', async () => {
+  const plane = controlPlane()
+  const cause = new Error('may not impersonate')
+  plane.misbehaves = () => Promise.reject(cause)
+  await withSearch(
+    members(),
+    async (served) => {
+      const warnings = ['the control plane gave no whole answer: policies, bindings and Works may be missing']
+      assert.deepEqual(await related(served, OBJECT), { items: WITHOUT, warnings, exact: false })
+      assert.deepEqual(plane.failures, [cause])
+      plane.misbehaves = () => Promise.resolve({ status: 200, body: Buffer.from('{"data":{"password":"aHVu') })
+      await related(served, OBJECT)
+      assert.doesNotMatch(inspect(plane.failures[1]), /password|aHVu/)
     },
     { controlPlane: plane },
   )

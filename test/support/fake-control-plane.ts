@@ -16,7 +16,8 @@ export interface ChainObject {
 type Answers = (path: string, signal: AbortSignal) => Promise<ControlPlaneAnswer> | undefined
 
 export class FakeControlPlane implements ControlPlane {
-  readonly asked: { readonly path: string; readonly user: UserInfo }[] = []
+  readonly asked: { readonly path: string; readonly user: UserInfo; readonly maxBytes: number }[] = []
+  readonly failures: unknown[] = []
   /** Instead of the answer, where it has one. */
   misbehaves: Answers = () => undefined
   /** By `resource` or `namespace/resource`. */
@@ -27,9 +28,14 @@ export class FakeControlPlane implements ControlPlane {
     this.#objects.set(resource, [...(this.#objects.get(resource) ?? []), ...objects])
   }
 
-  get(path: string, user: UserInfo, signal: AbortSignal): Promise<ControlPlaneAnswer> {
-    this.asked.push({ path, user })
-    return this.misbehaves(path, signal) ?? Promise.resolve(this.#answer(path))
+  async get(path: string, user: UserInfo, maxBytes: number, signal: AbortSignal): Promise<ControlPlaneAnswer> {
+    this.asked.push({ path, user, maxBytes })
+    const { status, body } = await (this.misbehaves(path, signal) ?? this.#answer(path))
+    return { status, body: (body?.length ?? 0) > maxBytes ? undefined : body }
+  }
+
+  failed(cause: unknown): void {
+    this.failures.push(cause)
   }
 
   #answer(path: string): ControlPlaneAnswer {
