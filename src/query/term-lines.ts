@@ -1,23 +1,17 @@
-/** Terms one on each line, their paths spelled in front: the quickest form to make, to send and to look through. */
+/** Terms one on each line, their paths as they are: for who looks through a document himself. */
 import { NUMBER, TIME } from './sortable.ts'
-import { ALL_TERM, spelledOut, type PathSpelling } from './term.ts'
+import { ALL_TERM, spelledOut } from './term.ts'
 import { numberKey, textKey, type TermForm, type TermSheet } from './term-form.ts'
 import { exactValue } from './tokens.ts'
 
-/** `spell`: its answers are kept. */
-export function termLines(spell: PathSpelling): TermForm<string, string> {
-  return {
-    spell,
-    of(path) {
-      const spelled = spell(path)
-      return (terms) => terms.map((term) => spelled + term).join('\n')
-    },
-    sheet: () => new LineSheet(),
-  }
+export const TERM_LINES: TermForm<string, string> = {
+  spell: spelledOut,
+  of(path) {
+    const spelled = spelledOut(path)
+    return (terms) => terms.map((term) => spelled + term).join('\n')
+  },
+  sheet: () => new LineSheet(),
 }
-
-/** With paths as they are. */
-export const TERM_LINES = termLines(spelledOut)
 
 class LineSheet implements TermSheet<string, string> {
   readonly #lines: string[] = [ALL_TERM]
